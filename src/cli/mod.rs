@@ -1,0 +1,93 @@
+//! The command line: one file a subcommand, and what all of them share: how a command ends.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::config::Settings;
+
+mod config;
+mod streams;
+
+/// How a command that did its work ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Fine: exit code 0.
+    Fine,
+    /// The check failed, or something was found (or not found): exit code 1.
+    Found,
+}
+
+/// Why a command could not do its work. Printed once, as one sentence with its causes, to standard error.
+#[derive(Debug, thiserror::Error)]
+pub enum Stop {
+    /// It went wrong on the way: exit code 1.
+    #[error("{0:#}")]
+    Failed(anyhow::Error),
+    /// Wrong use or configuration, an unmigrated database, a stream shaped otherwise: exit code 2.
+    #[error("{0:#}")]
+    Misuse(anyhow::Error),
+    /// A dependency cannot be reached: exit code 3.
+    #[error("{0:#}")]
+    Unreachable(anyhow::Error),
+}
+
+impl From<anyhow::Error> for Stop {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Failed(error)
+    }
+}
+
+#[derive(Debug, Parser)]
+#[command(
+    name = "lastunit",
+    version,
+    about = "Makes sure the last unit on the shelf is sold once."
+)]
+struct Cli {
+    /// The configuration file; `lastunit.toml` of the working directory, if there is one, when not given.
+    #[arg(long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Show or apply the topology: streams and durable consumers.
+    #[command(subcommand)]
+    Streams(streams::Streams),
+    /// Judge or show the configuration.
+    #[command(subcommand)]
+    Config(config::Config),
+}
+
+/// Parses the command line, runs the command and tells how it ended.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match dispatch(cli) {
+        Ok(Exit::Fine) => ExitCode::SUCCESS,
+        Ok(Exit::Found) => ExitCode::from(1),
+        Err(stop) => {
+            eprintln!("lastunit: {stop}");
+            ExitCode::from(match stop {
+                Stop::Failed(_) => 1,
+                Stop::Misuse(_) => 2,
+                Stop::Unreachable(_) => 3,
+            })
+        }
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<Exit, Stop> {
+    let settings =
+        Settings::load(cli.config.as_deref()).map_err(|error| Stop::Misuse(error.into()))?;
+    let runtime = tokio::runtime::Runtime::new().map_err(|error| Stop::Failed(error.into()))?;
+    runtime.block_on(async {
+        match cli.command {
+            Command::Streams(command) => streams::run(command, &settings).await,
+            Command::Config(command) => config::run(command, &settings),
+        }
+    })
+}

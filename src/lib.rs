@@ -1,0 +1,51 @@
+//! lastunit makes sure that the last unit on the shelf is sold once.
+//!
+//! # The way of one message
+//!
+//! ```text
+//! ORDERS ─ consume ─▶ batch ─ messages::decode ─▶ commands            (malformed: refused; the rest go on)
+//!   BEGIN ─ claim event ids ─ claim and lock orders ─ lock stock ─▶ Snapshot, now = the database's clock after the last lock
+//!     ─ domain::decide ─▶ Decision ─ store::apply (conditional, counted) ─ COMMIT
+//!   ─▶ ack | nak | term
+//! outbox ─ relay (in order, a lane per stream) ─▶ STOCK, RESERVATIONS, DEAD
+//! ```
+//!
+//! # Rooms
+//!
+//! | room | what it is for |
+//! |---|---|
+//! | [`domain`] | what is decided, and nothing else: no I/O, no clock, no randomness |
+//! | [`messages`] | wire to domain and back: envelopes, bodies, subjects, reasons |
+//! | [`engine`] | one batch, one transaction: claim, lock, decide, apply, commit |
+//! | [`store`] | the statements, one `.sql` beside the function that runs it |
+//! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
+//! | [`relay`] | outbox to JetStream, in order |
+//! | [`sweeper`] | what is overdue becomes commands |
+//! | [`topology`] | streams and durable consumers, compared and applied |
+//! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
+//! | [`dev`] | private PostgreSQL and NATS for `dev`, tests and benches |
+//!
+//! # Invariants
+//!
+//! 1. `0 ≤ reserved ≤ on_hand` in every stock row at every instant.
+//! 2. `reserved` = Σ (qty − shipped) over live reservations of that row = Σ of the journal.
+//! 3. `on_hand` = Σ of the movements.
+//! 4. A reservation's state is the `to_state` of its last journal row.
+//! 5. One reservation per (channel, order, SKU).
+//! 6. Every accepted message has one fate: processed, waiting, or refused.
+//! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
+
+pub mod cli;
+pub mod config;
+pub mod consume;
+pub mod dev;
+pub mod domain;
+pub mod engine;
+pub mod messages;
+pub mod ops;
+pub mod relay;
+pub mod shutdown;
+pub mod store;
+pub mod sweeper;
+pub mod telemetry;
+pub mod topology;
