@@ -1,1 +1,39 @@
-//! The room `domain`.
+//! What is decided, and nothing else: no I/O, no clock, no randomness (the crate's clippy.toml forbids them).
+//!
+//! A [`Command`] asks. A [`Snapshot`] is the locked state that the asking touches, with the instant at which it is judged. [`decide`] turns
+//! both into a [`Decision`]: the whole write-set and one [`Outcome`] per command. Nothing here knows of messages, SQL or subjects.
+
+mod command;
+
+mod decision;
+mod money;
+mod names;
+mod order;
+mod refusal;
+mod snapshot;
+mod stock;
+
+pub use command::{
+    AskedLine, AskedSlot, CancelLine, CancelOrder, Command, Count, CountLine, CreateOrder, Digest,
+    DocumentKey, EventKey, Kind, MovedLine, Receipt, RenewOrder, Transfer, WriteOff,
+};
+
+pub use decision::{
+    Answer, AnswerReason, Decision, JournalEntry, LineId, LineView, Movement, MovementKind,
+    NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind,
+    ReviewSubject, Shortage, StockChange, What,
+};
+pub use money::{Currency, Money};
+pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
+pub use order::{
+    Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState,
+};
+pub use refusal::{Reason, Refusal};
+pub use snapshot::{HoldBounds, Policy, Snapshot};
+pub use stock::{Stock, StockKey, StockTable};
+
+/// An instant of the database's clock, to the microsecond.
+pub type Timestamp = time::OffsetDateTime;
+
+/// Units of one SKU. Bounded by the messages (1 to 1,000,000 a line) and by `on_hand`.
+pub type Qty = i64;

@@ -1,0 +1,378 @@
+//! What was decided: the write-set, what to tell the world, and one outcome per command.
+
+use std::sync::Arc;
+
+use super::command::AskedSlot;
+use super::names::{EventId, Sku, Warehouse};
+use super::order::{OrderKey, OrderRow, ReservationState};
+use super::refusal::Refusal;
+use super::stock::{Stock, StockKey};
+use super::{Qty, Timestamp};
+
+/// A reservation's row: one that stands in the table, or the n-th that this decision adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum LineId {
+    /// Its id in the table.
+    Stored(i64),
+    /// Its place among [`Decision::new_reservations`].
+    New(usize),
+}
+
+/// Everything a batch writes and tells.
+#[derive(Debug, Default)]
+pub struct Decision {
+    /// One per command, in the commands' order.
+    pub outcomes: Vec<Outcome>,
+    /// Orders whose columns must become these.
+    pub orders: Vec<OrderChange>,
+    /// Reservations to add, with the order each belongs to.
+    pub new_reservations: Vec<NewReservation>,
+    /// Reservations to change.
+    pub reservations: Vec<ReservationChange>,
+    /// Rows of the journal, in order.
+    pub journal: Vec<JournalEntry>,
+    /// Stock rows to change, each once, sorted.
+    pub stock: Vec<StockChange>,
+    /// Changes of `on_hand`, in order.
+    pub movements: Vec<Movement>,
+    /// What became of orders, in order.
+    pub answers: Vec<Answer>,
+    /// Questions for a person, in order.
+    pub reviews: Vec<Review>,
+    /// Stock rows for want of which somebody was refused. If a due hold stands on one of them, the decision is not final.
+    pub short: Vec<StockKey>,
+}
+
+/// A reservation that the decision adds, in its final form.
+pub type NewReservation = (OrderKey, super::order::Reservation, Option<Timestamp>);
+
+/// What became of one command.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It was decided, and this answer (by its place) tells how.
+    Answered(usize),
+    /// It was decided; its effect is in the figures.
+    Applied,
+    /// It had been decided before. For an order's event: its present state, for whoever asked to be told directly.
+    Redelivered(Option<Box<Answer>>),
+    /// It waits for its order.
+    Waiting,
+    /// It waits for a person: the review, by its place.
+    UnderReview(usize),
+    /// It cannot be processed.
+    Refused(Refusal),
+    /// A timer's command: nothing to tell anybody.
+    Attended,
+}
+
+/// New columns of an order's row.
+#[derive(Debug, Clone)]
+pub struct OrderChange {
+    /// Which order.
+    pub key: OrderKey,
+    /// Its columns from now on.
+    pub row: OrderRow,
+    /// The state that must stand in the table before.
+    pub before: super::order::OrderState,
+    /// When its live lines end, if that changed.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// New columns of a reservation's row.
+#[derive(Debug, Clone)]
+pub struct ReservationChange {
+    /// Its id in the table.
+    pub id: i64,
+    /// The state that must stand in the table before.
+    pub before: ReservationState,
+    /// The quantity that must stand in the table before.
+    pub qty_before: Qty,
+    /// Its columns from now on.
+    pub after: super::order::Reservation,
+    /// When it ends, if it is held.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// One step of a reservation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JournalEntry {
+    /// Whose step.
+    pub line: LineId,
+    /// What.
+    pub sku: Sku,
+    /// Where `reserved` changes.
+    pub warehouse: Warehouse,
+    /// From which state; none at first.
+    pub from: Option<ReservationState>,
+    /// To which state; the same in a partial step.
+    pub to: ReservationState,
+    /// The signed change of `reserved`.
+    pub qty: Qty,
+    /// Why, in a word or in the canceller's words.
+    pub reason: Option<Arc<str>>,
+    /// Which event caused it; none for a timer.
+    pub event_id: Option<EventId>,
+}
+
+/// New figures of a stock row.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StockChange {
+    /// Which row.
+    pub key: StockKey,
+    /// What stood there.
+    pub before: Stock,
+    /// What stands there from now on; its version is higher.
+    pub after: Stock,
+    /// The command that changed it last, whose trace the event carries on.
+    pub cause: usize,
+}
+
+/// Why `on_hand` changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MovementKind {
+    /// Units came in.
+    Received,
+    /// Units are gone.
+    WrittenOff,
+    /// A stock-take found another figure.
+    Counted,
+    /// Units moved between warehouses.
+    Transferred,
+}
+
+impl MovementKind {
+    /// The word in the table.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Received => "received",
+            Self::WrittenOff => "written_off",
+            Self::Counted => "counted",
+            Self::Transferred => "transferred",
+        }
+    }
+}
+
+/// A change of `on_hand`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Movement {
+    /// Which row.
+    pub key: StockKey,
+    /// The signed change, never 0.
+    pub delta: Qty,
+    /// Why.
+    pub kind: MovementKind,
+    /// Which event caused it.
+    pub event_id: Option<EventId>,
+}
+
+/// What an answer tells of an order: the word in `reservation.<what>.<channel>`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum What {
+    /// Stock is held, or still held.
+    Held,
+    /// Nothing could be held.
+    Rejected,
+    /// Stock is the customer's.
+    Confirmed,
+    /// Given back, in whole or in part.
+    Released,
+    /// The hold ended.
+    Expired,
+    /// Left the shelf.
+    Shipped,
+}
+
+impl What {
+    /// The word in the subject.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Held => "held",
+            Self::Rejected => "rejected",
+            Self::Confirmed => "confirmed",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Shipped => "shipped",
+        }
+    }
+}
+
+/// Why an order is rejected, the first that applies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Rejection {
+    /// A SKU without a stock row anywhere.
+    UnknownSku,
+    /// A warehouse that is not known.
+    UnknownWarehouse,
+    /// A resource that is not known.
+    UnknownResource,
+    /// New orders are not taken at present.
+    NotAccepting,
+    /// A line that no single warehouse can serve.
+    InsufficientStock,
+}
+
+impl Rejection {
+    const ALL: [Self; 5] = [
+        Self::UnknownSku,
+        Self::UnknownWarehouse,
+        Self::UnknownResource,
+        Self::NotAccepting,
+        Self::InsufficientStock,
+    ];
+
+    /// The word in messages and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::UnknownSku => "unknown_sku",
+            Self::UnknownWarehouse => "unknown_warehouse",
+            Self::UnknownResource => "unknown_resource",
+            Self::NotAccepting => "not_accepting",
+            Self::InsufficientStock => "insufficient_stock",
+        }
+    }
+
+    /// The rejection of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|rejection| rejection.word() == word)
+    }
+}
+
+/// Why an answer is what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerReason {
+    /// The order was rejected, or a renewal refused, for this.
+    Rejected(Rejection),
+    /// Somebody cancelled.
+    Cancelled,
+    /// The hold ended unpaid.
+    HoldEnded,
+}
+
+impl AnswerReason {
+    /// The word in messages.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Rejected(rejection) => rejection.word(),
+            Self::Cancelled => "cancelled",
+            Self::HoldEnded => "hold_ended",
+        }
+    }
+}
+
+/// One line of an order, as it stood when the answer was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LineView {
+    /// What.
+    pub sku: Sku,
+    /// Where.
+    pub warehouse: Warehouse,
+    /// Units, less what was cancelled in part.
+    pub qty: Qty,
+    /// Units that left the shelf.
+    pub shipped_qty: Qty,
+    /// Units that came back.
+    pub returned_qty: Qty,
+    /// What became of it.
+    pub state: ReservationState,
+}
+
+/// What was missing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shortage {
+    /// Units: what was asked, and the most that a single warehouse had.
+    Units {
+        /// What.
+        sku: Sku,
+        /// How many were asked for.
+        requested: Qty,
+        /// The most that one warehouse could give.
+        available: Qty,
+    },
+    /// A slot.
+    Slot(AskedSlot),
+}
+
+/// What became of an order, for the world and for whoever asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Which order.
+    pub order: OrderKey,
+    /// What happened.
+    pub what: What,
+    /// The event it answers; none for a timer.
+    pub in_reply_to: Option<EventId>,
+    /// Whether nothing was changed by what it answers.
+    pub duplicate: bool,
+    /// All lines of the order, as they are now.
+    pub lines: Vec<LineView>,
+    /// When the hold ends; only of a held order.
+    pub expires_at: Option<Timestamp>,
+    /// Why.
+    pub reason: Option<AnswerReason>,
+    /// What was missing.
+    pub shortages: Vec<Shortage>,
+    /// The command it answers or, for a timer, that made it be noticed: its trace is carried on.
+    pub cause: usize,
+}
+
+/// What a person must look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReviewKind {
+    /// Sold elsewhere already, and it cannot be held.
+    Oversold,
+    /// Paid elsewhere, and cancelled here.
+    RefundElsewhere,
+    /// A count below what is reserved.
+    CountBelowReserved,
+    /// A write-off of more than is free.
+    WrittenOffBelowReserved,
+    /// A transfer of more than is free.
+    TransferredBelowReserved,
+    /// A message that waited too long for its order.
+    WaitedTooLong,
+}
+
+impl ReviewKind {
+    /// The word in messages and tables.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Oversold => "oversold",
+            Self::RefundElsewhere => "refund_elsewhere",
+            Self::CountBelowReserved => "count_below_reserved",
+            Self::WrittenOffBelowReserved => "written_off_below_reserved",
+            Self::TransferredBelowReserved => "transferred_below_reserved",
+            Self::WaitedTooLong => "waited_too_long",
+        }
+    }
+}
+
+/// What a review is about; one review is open per kind and subject at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReviewSubject {
+    /// An order.
+    Order(OrderKey),
+    /// A message, kept until a person has made room: its subject, its event id, and the rows that are short.
+    Message {
+        /// The full subject.
+        subject: Arc<str>,
+        /// The event's id.
+        event_id: EventId,
+        /// The rows that are short.
+        rows: Vec<StockKey>,
+    },
+}
+
+/// A question for a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Review {
+    /// Of which kind.
+    pub kind: ReviewKind,
+    /// What it is about.
+    pub subject: ReviewSubject,
+    /// A sentence for a person.
+    pub detail: String,
+    /// The command that caused it.
+    pub cause: usize,
+}
