@@ -40,11 +40,7 @@ impl From<anyhow::Error> for Stop {
 }
 
 #[derive(Debug, Parser)]
-#[command(
-    name = "lastunit",
-    version,
-    about = "Makes sure the last unit on the shelf is sold once."
-)]
+#[command(name = "lastunit", version, about = "Makes sure the last unit on the shelf is sold once.")]
 struct Cli {
     /// The configuration file; `lastunit.toml` of the working directory, if there is one, when not given.
     #[arg(long, global = true, value_name = "FILE")]
@@ -81,8 +77,7 @@ pub fn main() -> ExitCode {
 }
 
 fn dispatch(cli: Cli) -> Result<Exit, Stop> {
-    let settings =
-        Settings::load(cli.config.as_deref()).map_err(|error| Stop::Misuse(error.into()))?;
+    let settings = Settings::load(cli.config.as_deref()).map_err(|error| Stop::Misuse(error.into()))?;
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Stop::Failed(error.into()))?;
     runtime.block_on(async {
         match cli.command {

@@ -208,12 +208,7 @@ pub struct Transfer {
 
 impl Digest {
     /// The digest of an order's content. Lines count sorted, so that their sequence in the message does not.
-    pub fn of_order(
-        payment: PaymentMode,
-        total: Option<Money>,
-        lines: &[AskedLine],
-        slots: &[AskedSlot],
-    ) -> Self {
+    pub fn of_order(payment: PaymentMode, total: Option<Money>, lines: &[AskedLine], slots: &[AskedSlot]) -> Self {
         let mut digest = Fields::new("order");
         digest.text(payment.word());
         match total {
@@ -233,10 +228,7 @@ impl Digest {
         let mut slots: Vec<_> = slots.iter().collect();
         slots.sort();
         for slot in slots {
-            digest
-                .text(slot.resource.as_str())
-                .instant(slot.from)
-                .instant(slot.to);
+            digest.text(slot.resource.as_str()).instant(slot.from).instant(slot.to);
         }
         digest.finish()
     }

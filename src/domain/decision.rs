@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use super::command::AskedSlot;
+use super::command::{AskedSlot, DocumentKey};
 use super::names::{EventId, Sku, Warehouse};
-use super::order::{OrderKey, OrderRow, ReservationState};
+use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::refusal::Refusal;
 use super::stock::{Stock, StockKey};
 use super::{Qty, Timestamp};
@@ -39,12 +39,24 @@ pub struct Decision {
     pub answers: Vec<Answer>,
     /// Questions for a person, in order.
     pub reviews: Vec<Review>,
+    /// Documents that are taken with this batch.
+    pub documents: Vec<FiledDocument>,
+    /// Rows that the transaction made and that nothing needed, because what would have filled them was refused.
+    pub spare_rows: Vec<StockKey>,
     /// Stock rows for want of which somebody was refused. If a due hold stands on one of them, the decision is not final.
     pub short: Vec<StockKey>,
 }
 
 /// A reservation that the decision adds, in its final form.
-pub type NewReservation = (OrderKey, super::order::Reservation, Option<Timestamp>);
+#[derive(Debug, Clone)]
+pub struct NewReservation {
+    /// Whose.
+    pub order: OrderKey,
+    /// Its columns.
+    pub reservation: Reservation,
+    /// When it ends, if it is or was held for a time.
+    pub expires_at: Option<Timestamp>,
+}
 
 /// What became of one command.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,6 +77,15 @@ pub enum Outcome {
     Attended,
 }
 
+/// A document that is taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FiledDocument {
+    /// The full subject it came on.
+    pub subject: Arc<str>,
+    /// Its reference and the digest of its lines.
+    pub key: DocumentKey,
+}
+
 /// New columns of an order's row.
 #[derive(Debug, Clone)]
 pub struct OrderChange {
@@ -73,9 +94,7 @@ pub struct OrderChange {
     /// Its columns from now on.
     pub row: OrderRow,
     /// The state that must stand in the table before.
-    pub before: super::order::OrderState,
-    /// When its live lines end, if that changed.
-    pub expires_at: Option<Timestamp>,
+    pub before: OrderState,
 }
 
 /// New columns of a reservation's row.
@@ -88,7 +107,7 @@ pub struct ReservationChange {
     /// The quantity that must stand in the table before.
     pub qty_before: Qty,
     /// Its columns from now on.
-    pub after: super::order::Reservation,
+    pub after: Reservation,
     /// When it ends, if it is held.
     pub expires_at: Option<Timestamp>,
 }
@@ -123,8 +142,8 @@ pub struct StockChange {
     pub before: Stock,
     /// What stands there from now on; its version is higher.
     pub after: Stock,
-    /// The command that changed it last, whose trace the event carries on.
-    pub cause: usize,
+    /// The command that changed it last, whose trace the event carries on; none for a timer.
+    pub cause: Option<usize>,
 }
 
 /// Why `on_hand` changed.
@@ -212,13 +231,8 @@ pub enum Rejection {
 }
 
 impl Rejection {
-    const ALL: [Self; 5] = [
-        Self::UnknownSku,
-        Self::UnknownWarehouse,
-        Self::UnknownResource,
-        Self::NotAccepting,
-        Self::InsufficientStock,
-    ];
+    const ALL: [Self; 5] =
+        [Self::UnknownSku, Self::UnknownWarehouse, Self::UnknownResource, Self::NotAccepting, Self::InsufficientStock];
 
     /// The word in messages and tables.
     pub fn word(self) -> &'static str {
@@ -233,9 +247,7 @@ impl Rejection {
 
     /// The rejection of a word.
     pub fn from_word(word: &str) -> Option<Self> {
-        Self::ALL
-            .into_iter()
-            .find(|rejection| rejection.word() == word)
+        Self::ALL.into_iter().find(|rejection| rejection.word() == word)
     }
 }
 
@@ -313,8 +325,8 @@ pub struct Answer {
     pub reason: Option<AnswerReason>,
     /// What was missing.
     pub shortages: Vec<Shortage>,
-    /// The command it answers or, for a timer, that made it be noticed: its trace is carried on.
-    pub cause: usize,
+    /// The command it answers, whose trace it carries on; none for a timer.
+    pub cause: Option<usize>,
 }
 
 /// What a person must look at.

@@ -5,6 +5,7 @@
 
 mod command;
 
+mod decide;
 mod decision;
 mod money;
 mod names;
@@ -14,22 +15,21 @@ mod snapshot;
 mod stock;
 
 pub use command::{
-    AskedLine, AskedSlot, CancelLine, CancelOrder, Command, Count, CountLine, CreateOrder, Digest,
-    DocumentKey, EventKey, Kind, MovedLine, Receipt, RenewOrder, Transfer, WriteOff,
+    AskedLine, AskedSlot, CancelLine, CancelOrder, Command, Count, CountLine, CreateOrder, Digest, DocumentKey,
+    EventKey, Kind, MovedLine, Receipt, RenewOrder, Transfer, WriteOff,
 };
 
+pub use decide::{Batch, decide};
 pub use decision::{
-    Answer, AnswerReason, Decision, JournalEntry, LineId, LineView, Movement, MovementKind,
-    NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind,
-    ReviewSubject, Shortage, StockChange, What,
+    Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind,
+    NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject, Shortage,
+    StockChange, What,
 };
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
-pub use order::{
-    Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState,
-};
+pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 pub use refusal::{Reason, Refusal};
-pub use snapshot::{HoldBounds, Policy, Snapshot};
+pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
 pub use stock::{Stock, StockKey, StockTable};
 
 /// An instant of the database's clock, to the microsecond.

@@ -10,10 +10,7 @@ impl Currency {
     /// Takes three capital letters; `None` for anything else.
     pub fn new(text: &str) -> Option<Self> {
         let bytes: [u8; 3] = text.as_bytes().try_into().ok()?;
-        bytes
-            .iter()
-            .all(u8::is_ascii_uppercase)
-            .then_some(Self(bytes))
+        bytes.iter().all(u8::is_ascii_uppercase).then_some(Self(bytes))
     }
 
     /// The three letters.

@@ -1,9 +1,10 @@
 //! An order, its reservations, and their states.
 
-use super::command::Digest;
+use super::command::{CreateOrder, Digest};
 use super::decision::{LineId, Rejection};
 use super::money::Money;
 use super::names::{Channel, EventId, OrderRef, Sku, Warehouse};
+use super::snapshot::HoldBounds;
 use super::{Qty, Timestamp};
 
 /// Which order: ordered by channel, then reference, the order in which orders are locked.
@@ -38,9 +39,7 @@ impl PaymentMode {
 
     /// The mode of a word.
     pub fn from_word(word: &str) -> Option<Self> {
-        [Self::Online, Self::Prepaid, Self::OnDelivery]
-            .into_iter()
-            .find(|mode| mode.word() == word)
+        [Self::Online, Self::Prepaid, Self::OnDelivery].into_iter().find(|mode| mode.word() == word)
     }
 }
 
@@ -64,15 +63,8 @@ pub enum OrderState {
 }
 
 impl OrderState {
-    const ALL: [Self; 7] = [
-        Self::Awaited,
-        Self::Rejected,
-        Self::Held,
-        Self::Confirmed,
-        Self::Shipped,
-        Self::Released,
-        Self::Expired,
-    ];
+    const ALL: [Self; 7] =
+        [Self::Awaited, Self::Rejected, Self::Held, Self::Confirmed, Self::Shipped, Self::Released, Self::Expired];
 
     /// The word in messages and tables.
     pub fn word(self) -> &'static str {
@@ -109,13 +101,7 @@ pub enum ReservationState {
 }
 
 impl ReservationState {
-    const ALL: [Self; 5] = [
-        Self::Held,
-        Self::Confirmed,
-        Self::Released,
-        Self::Expired,
-        Self::Shipped,
-    ];
+    const ALL: [Self; 5] = [Self::Held, Self::Confirmed, Self::Released, Self::Expired, Self::Shipped];
 
     /// The word in messages and tables.
     pub fn word(self) -> &'static str {
@@ -165,11 +151,7 @@ pub struct Reservation {
 impl Reservation {
     /// Units that are held or confirmed and have not shipped.
     pub fn outstanding(&self) -> Qty {
-        if self.state.is_live() {
-            self.qty - self.shipped_qty
-        } else {
-            0
-        }
+        if self.state.is_live() { self.qty - self.shipped_qty } else { 0 }
     }
 }
 
@@ -197,6 +179,27 @@ pub struct OrderRow {
 }
 
 impl OrderRow {
+    /// The row of an order for which stock was found: held from `at` on or, where nobody has to pay first, confirmed.
+    pub fn success(create: &CreateOrder, event_id: EventId, hold: HoldBounds, at: Timestamp) -> Self {
+        let online = create.payment == PaymentMode::Online;
+        Self {
+            state: if online { OrderState::Held } else { OrderState::Confirmed },
+            event_id: Some(event_id),
+            payment: create.payment,
+            total: create.total,
+            digest: Some(create.digest),
+            rejection: None,
+            created_at: at,
+            held_since: online.then_some(at),
+            expires_at: online.then(|| at + hold.clamp(create.hold_for_s)),
+        }
+    }
+
+    /// Whether the hold has ended: the instant itself counts as ended.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.state == OrderState::Held && self.expires_at.is_some_and(|end| end <= now)
+    }
+
     /// The row of an order that something else came before.
     pub fn awaited(created_at: Timestamp) -> Self {
         Self {

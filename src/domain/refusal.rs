@@ -58,9 +58,6 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with its sentence.
     pub fn new(reason: Reason, detail: impl Into<String>) -> Self {
-        Self {
-            reason,
-            detail: detail.into(),
-        }
+        Self { reason, detail: detail.into() }
     }
 }

@@ -33,9 +33,7 @@ pub struct HoldBounds {
 impl HoldBounds {
     /// The hold that an order gets which asks for `asked` seconds.
     pub fn clamp(self, asked: Option<u64>) -> time::Duration {
-        let seconds = asked
-            .unwrap_or(self.default_s)
-            .clamp(self.min_s, self.max_s);
+        let seconds = asked.unwrap_or(self.default_s).clamp(self.min_s, self.max_s);
         time::Duration::seconds(i64::try_from(seconds).unwrap_or(i64::MAX))
     }
 
@@ -60,12 +58,19 @@ pub struct Snapshot {
     pub new_stock: HashSet<StockKey>,
     /// The warehouses of the channels that have a map, by priority.
     pub routes: HashMap<Channel, Vec<Warehouse>>,
-    /// SKUs with a row somewhere, among those that the commands name.
-    pub known_skus: HashSet<Sku>,
-    /// Warehouses that are known, among those that the commands name.
-    pub known_warehouses: HashSet<Warehouse>,
+    /// What is known, among what the commands name.
+    pub known: Known,
     /// Events, among the commands', that were decided or kept waiting before this batch.
     pub seen: HashSet<EventKey>,
     /// Documents, among the commands', that were taken before this batch, by full subject and reference.
     pub documents: HashMap<(std::sync::Arc<str>, Text), Digest>,
+}
+
+/// SKUs and warehouses that are known: a SKU with a stock row anywhere, a warehouse with a stock row or a place in a channel's map.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// SKUs with a row.
+    pub skus: HashSet<Sku>,
+    /// Warehouses with a row or a place in a map.
+    pub warehouses: HashSet<Warehouse>,
 }

@@ -39,10 +39,7 @@ pub struct StockTable(HashMap<Sku, BTreeMap<Warehouse, Stock>>);
 impl StockTable {
     /// Puts a row in.
     pub fn insert(&mut self, key: StockKey, stock: Stock) {
-        self.0
-            .entry(key.sku)
-            .or_default()
-            .insert(key.warehouse, stock);
+        self.0.entry(key.sku).or_default().insert(key.warehouse, stock);
     }
 
     /// The row, if there is one.

@@ -1,0 +1,266 @@
+//! The books of a batch: figures move, steps are journaled, answers are given, each in one place.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use crate::domain::command::{AskedLine, EventKey};
+use crate::domain::decision::{
+    Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind, Review,
+    Shortage, StockChange, What,
+};
+use crate::domain::names::{Channel, EventId, Sku, Warehouse};
+use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
+use crate::domain::snapshot::{Known, Policy};
+use crate::domain::stock::{Stock, StockKey, StockTable};
+use crate::domain::{Qty, Timestamp};
+
+/// What does not change while a batch is decided.
+pub(super) struct Rules<'a> {
+    pub policy: &'a Policy,
+    pub now: Timestamp,
+    pub hold_from: Timestamp,
+    pub routes: HashMap<Channel, Vec<Warehouse>>,
+}
+
+/// An order while it is being decided.
+pub(super) struct Entry {
+    pub key: OrderKey,
+    pub row: OrderRow,
+    pub lines: Vec<Reservation>,
+    /// Whether the order itself has come.
+    pub born: bool,
+    pub(super) stored: OrderRow,
+    pub(super) stored_lines: Vec<Reservation>,
+}
+
+impl Entry {
+    pub fn new(key: OrderKey, order: Order) -> Self {
+        let row = if order.born { order.stored.clone() } else { OrderRow::awaited(order.stored.created_at) };
+        Self { key, row, lines: order.lines.clone(), born: order.born, stored: order.stored, stored_lines: order.lines }
+    }
+
+    /// Takes the state that the lines now give.
+    pub fn settle(&mut self) {
+        self.row.state = Order::state_of(&self.lines);
+    }
+
+    /// The answer that tells how the order stands and changes nothing.
+    pub fn present(&self, index: usize, event: &EventKey) -> Answer {
+        let reason = match self.row.state {
+            OrderState::Rejected => self.row.rejection.map(AnswerReason::Rejected),
+            OrderState::Expired => Some(AnswerReason::HoldEnded),
+            OrderState::Released => Some(AnswerReason::Cancelled),
+            _ => None,
+        };
+        Answer { duplicate: true, reason, ..self.answer(Some(index), Some(event.id.clone())) }
+    }
+
+    /// An answer with the order as it stands.
+    pub fn answer(&self, cause: Option<usize>, in_reply_to: Option<EventId>) -> Answer {
+        Answer {
+            order: self.key.clone(),
+            what: match self.row.state {
+                OrderState::Held => What::Held,
+                OrderState::Confirmed => What::Confirmed,
+                OrderState::Shipped => What::Shipped,
+                OrderState::Released => What::Released,
+                OrderState::Expired => What::Expired,
+                OrderState::Rejected | OrderState::Awaited => What::Rejected,
+            },
+            in_reply_to,
+            duplicate: false,
+            lines: self.lines.iter().map(view).collect(),
+            expires_at: (self.row.state == OrderState::Held).then_some(self.row.expires_at).flatten(),
+            reason: None,
+            shortages: Vec::new(),
+            cause,
+        }
+    }
+}
+
+fn view(line: &Reservation) -> LineView {
+    LineView {
+        sku: line.sku.clone(),
+        warehouse: line.warehouse.clone(),
+        qty: line.qty,
+        shipped_qty: line.shipped_qty,
+        returned_qty: line.returned_qty,
+        state: line.state,
+    }
+}
+
+/// Why a step is taken, for the journal.
+pub(super) struct Why<'a> {
+    pub cause: Option<usize>,
+    pub event_id: Option<&'a EventId>,
+    pub reason: Option<Arc<str>>,
+}
+
+/// Figures, journal, movements, answers and reviews of a batch.
+pub(super) struct Ledger {
+    pub stock: StockTable,
+    known: Known,
+    /// Rows that the transaction made and that no command has needed yet.
+    spare: HashSet<StockKey>,
+    touched: BTreeMap<StockKey, Touched>,
+    new_lines: usize,
+    decision: Decision,
+}
+
+struct Touched {
+    before: Stock,
+    cause: Option<usize>,
+}
+
+impl Ledger {
+    pub fn new(stock: StockTable, known: Known, made: HashSet<StockKey>) -> Self {
+        Self { stock, known, spare: made, touched: BTreeMap::new(), new_lines: 0, decision: Decision::default() }
+    }
+
+    pub fn knows_sku(&self, sku: &Sku) -> bool {
+        self.known.skus.contains(sku)
+    }
+
+    pub fn knows_warehouse(&self, warehouse: &Warehouse) -> bool {
+        self.known.warehouses.contains(warehouse)
+    }
+
+    /// Makes SKU and warehouse known. A row that is new with it is told of even where its figures stay 0.
+    pub fn learn(&mut self, key: &StockKey, index: usize) {
+        if self.spare.remove(key) {
+            self.touched.insert(key.clone(), Touched { before: Stock::default(), cause: Some(index) });
+        }
+        if !self.known.skus.contains(&key.sku) {
+            self.known.skus.insert(key.sku.clone());
+        }
+        if !self.known.warehouses.contains(&key.warehouse) {
+            self.known.warehouses.insert(key.warehouse.clone());
+        }
+    }
+
+    /// Remembers a document that is taken.
+    pub fn file_document(&mut self, document: FiledDocument) {
+        self.decision.documents.push(document);
+    }
+
+    pub fn available(&self, sku: &Sku, warehouse: &Warehouse) -> Qty {
+        self.stock.available(sku, warehouse)
+    }
+
+    /// Holds a new line for an order, or confirms it at once.
+    pub fn open(
+        &mut self,
+        asked: &AskedLine,
+        warehouse: Warehouse,
+        state: ReservationState,
+        why: &Why<'_>,
+    ) -> Reservation {
+        let line = Reservation {
+            id: LineId::New(self.new_lines),
+            sku: asked.sku.clone(),
+            warehouse,
+            named: asked.warehouse.is_some(),
+            qty: asked.qty,
+            shipped_qty: 0,
+            returned_qty: 0,
+            state,
+            cancelled: false,
+        };
+        self.new_lines += 1;
+        self.journal(&line, None, line.qty, why);
+        line
+    }
+
+    /// Takes a line from one state to another (or leaves it there), `reserved` changing by `qty`.
+    pub fn step(&mut self, line: &mut Reservation, to: ReservationState, qty: Qty, why: &Why<'_>) {
+        let from = line.state;
+        line.state = to;
+        self.journal(line, Some(from), qty, why);
+    }
+
+    fn journal(&mut self, line: &Reservation, from: Option<ReservationState>, qty: Qty, why: &Why<'_>) {
+        let key = StockKey { sku: line.sku.clone(), warehouse: line.warehouse.clone() };
+        if qty != 0 {
+            self.change(&key, 0, qty, why.cause);
+        }
+        self.decision.journal.push(JournalEntry {
+            line: line.id,
+            sku: key.sku,
+            warehouse: key.warehouse,
+            from,
+            to: line.state,
+            qty,
+            reason: why.reason.clone(),
+            event_id: why.event_id.cloned(),
+        });
+    }
+
+    /// Changes what lies on a shelf, for the reason that the movement names.
+    pub fn move_units(
+        &mut self,
+        key: &StockKey,
+        delta: Qty,
+        kind: MovementKind,
+        index: usize,
+        event_id: Option<&EventId>,
+    ) {
+        if delta == 0 {
+            return;
+        }
+        self.change(key, delta, 0, Some(index));
+        self.decision.movements.push(Movement { key: key.clone(), delta, kind, event_id: event_id.cloned() });
+    }
+
+    fn change(&mut self, key: &StockKey, on_hand: Qty, reserved: Qty, cause: Option<usize>) {
+        let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else {
+            return;
+        };
+        match self.touched.get_mut(key) {
+            Some(touched) => touched.cause = cause,
+            None => {
+                self.touched.insert(key.clone(), Touched { before: *row, cause });
+            }
+        }
+        row.on_hand += on_hand;
+        row.reserved += reserved;
+    }
+
+    /// Tells an answer; its place is the outcome.
+    pub fn tell(&mut self, answer: Answer) -> usize {
+        self.decision.answers.push(answer);
+        self.decision.answers.len() - 1
+    }
+
+    /// Asks a person; its place is the outcome.
+    pub fn ask_person(&mut self, review: Review) -> usize {
+        self.decision.reviews.push(review);
+        self.decision.reviews.len() - 1
+    }
+
+    /// Remembers for want of which rows somebody was refused.
+    pub fn fell_short(&mut self, rows: impl IntoIterator<Item = StockKey>) {
+        self.decision.short.extend(rows);
+    }
+
+    pub fn finish(mut self) -> Decision {
+        for (key, touched) in self.touched {
+            let Some(figures) = self.stock.get(&key.sku, &key.warehouse) else {
+                continue;
+            };
+            let made = touched.before.version == 0;
+            if *figures != touched.before || made {
+                let after = Stock { version: touched.before.version + 1, ..*figures };
+                self.decision.stock.push(StockChange { key, before: touched.before, after, cause: touched.cause });
+            }
+        }
+        self.decision.spare_rows = self.spare.into_iter().collect();
+        self.decision.short.sort_unstable();
+        self.decision.short.dedup();
+        self.decision
+    }
+}
+
+/// The shortage of one line.
+pub(super) fn shortage(sku: &Sku, requested: Qty, available: Qty) -> Shortage {
+    Shortage::Units { sku: sku.clone(), requested, available }
+}

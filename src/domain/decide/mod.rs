@@ -1,0 +1,223 @@
+//! Locked state and commands in, the whole write-set out.
+//!
+//! Orders that are due expire first, whatever the commands say. Then the commands are taken one after the other, each seeing what those before
+//! it did. A command about an order that has not come waits, and is taken right after the order came.
+
+mod choose;
+mod inventory;
+mod ledger;
+mod orders;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::command::{Command, Digest, EventKey, Kind};
+use super::decision::{Decision, LineId, NewReservation, OrderChange, Outcome, ReservationChange};
+use super::names::Text;
+use super::order::OrderKey;
+use super::snapshot::{Policy, Snapshot};
+use ledger::{Entry, Ledger, Rules};
+
+/// What is to be decided together.
+#[derive(Debug, Clone, Copy)]
+pub struct Batch<'a> {
+    /// Commands in the order of their stream.
+    pub commands: &'a [Command],
+    /// Commands that were kept waiting before, for orders that `commands` name, oldest first.
+    pub waiting: &'a [Command],
+}
+
+impl<'a> Batch<'a> {
+    fn get(&self, index: usize) -> &'a Command {
+        match self.commands.get(index) {
+            Some(command) => command,
+            None => &self.waiting[index - self.commands.len()],
+        }
+    }
+
+    fn len(&self) -> usize {
+        self.commands.len() + self.waiting.len()
+    }
+}
+
+/// Decides a batch. The outcomes are those of `batch.commands`, then those of `batch.waiting`.
+pub fn decide(batch: Batch<'_>, snapshot: Snapshot, policy: &Policy) -> Decision {
+    let mut work = Work::begin(batch, snapshot, policy);
+    work.expire_what_is_due();
+    for index in 0..batch.commands.len() {
+        work.take(index);
+    }
+    work.finish()
+}
+
+/// A batch half decided.
+struct Work<'a> {
+    batch: Batch<'a>,
+    rules: Rules<'a>,
+    ledger: Ledger,
+    orders: HashMap<OrderKey, Entry>,
+    seen: std::collections::HashSet<EventKey>,
+    documents: HashMap<(Arc<str>, Text), Digest>,
+    /// What waits for an order, oldest first: places in the batch.
+    parked: HashMap<OrderKey, Vec<usize>>,
+    outcomes: Vec<Outcome>,
+}
+
+impl<'a> Work<'a> {
+    fn begin(batch: Batch<'a>, snapshot: Snapshot, policy: &'a Policy) -> Self {
+        let mut parked: HashMap<OrderKey, Vec<usize>> = HashMap::new();
+        for (offset, command) in batch.waiting.iter().enumerate() {
+            if let Some(order) = command.kind.order() {
+                parked.entry(order.clone()).or_default().push(batch.commands.len() + offset);
+            }
+        }
+        Self {
+            batch,
+            rules: Rules { policy, now: snapshot.now, hold_from: snapshot.hold_from, routes: snapshot.routes },
+            ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock),
+            orders: snapshot.orders.into_iter().map(|(key, order)| (key.clone(), Entry::new(key, order))).collect(),
+            seen: snapshot.seen,
+            documents: snapshot.documents,
+            parked,
+            outcomes: vec![Outcome::Waiting; batch.len()],
+        }
+    }
+
+    fn expire_what_is_due(&mut self) {
+        let now = self.rules.now;
+        let mut due: Vec<&mut Entry> = self.orders.values_mut().filter(|entry| entry.row.is_due(now)).collect();
+        due.sort_by(|a, b| (a.row.expires_at, &a.key).cmp(&(b.row.expires_at, &b.key)));
+        for entry in due {
+            orders::expire(entry, &mut self.ledger);
+        }
+    }
+
+    /// Decides one command unless its event was decided before, then whatever waited for the order it brought.
+    fn take(&mut self, index: usize) {
+        let command = self.batch.get(index);
+        if command.event.as_ref().is_some_and(|event| self.seen.contains(event)) {
+            self.outcomes[index] = Outcome::Redelivered(self.present(index, command));
+            return;
+        }
+        self.apply(index, command);
+        if let Some(order) = command.kind.order() {
+            self.wake(order);
+        }
+    }
+
+    /// Takes what waited for this order, if the order has come.
+    fn wake(&mut self, order: &OrderKey) {
+        if self.parked.is_empty() || !self.orders.get(order).is_some_and(|entry| entry.born) {
+            return;
+        }
+        for index in self.parked.remove(order).unwrap_or_default() {
+            self.apply(index, self.batch.get(index));
+        }
+    }
+
+    fn apply(&mut self, index: usize, command: &Command) {
+        let outcome = self.decide_one(index, command);
+        if let (Some(event), false) = (&command.event, matches!(outcome, Outcome::Refused(_))) {
+            self.seen.insert(event.clone());
+        }
+        self.outcomes[index] = outcome;
+    }
+
+    fn decide_one(&mut self, index: usize, command: &Command) -> Outcome {
+        match &command.kind {
+            Kind::Expire(_) | Kind::Wake(_) => Outcome::Attended,
+            Kind::Receive(_) | Kind::WriteOff(_) | Kind::Count(_) | Kind::Transfer(_) => {
+                inventory::take(command, index, &mut self.ledger, &mut self.documents)
+            }
+            Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) => self.decide_order(index, command),
+        }
+    }
+
+    fn decide_order(&mut self, index: usize, command: &Command) -> Outcome {
+        let (Some(event), Some(key)) = (&command.event, command.kind.order()) else {
+            return Outcome::Attended;
+        };
+        let Some(entry) = self.orders.get_mut(key) else {
+            return Outcome::Waiting;
+        };
+        let ask = orders::Ask { index, event, rules: &self.rules };
+        let outcome = match &command.kind {
+            Kind::Create(create) => Some(orders::create(&ask, create, entry, &mut self.ledger)),
+            _ if !entry.born => None,
+            Kind::Renew(renew) => Some(orders::renew(&ask, renew, entry, &mut self.ledger)),
+            Kind::Cancel(cancel) => Some(orders::cancel(&ask, cancel, entry, &mut self.ledger)),
+            _ => Some(Outcome::Attended),
+        };
+        outcome.unwrap_or_else(|| {
+            self.parked.entry(key.clone()).or_default().push(index);
+            Outcome::Waiting
+        })
+    }
+
+    /// The present state of the order that a redelivered event is about.
+    fn present(&self, index: usize, command: &Command) -> Option<Box<super::decision::Answer>> {
+        let entry = self.orders.get(command.kind.order()?)?;
+        let event = command.event.as_ref()?;
+        entry.born.then(|| Box::new(entry.present(index, event)))
+    }
+
+    fn finish(self) -> Decision {
+        let mut decision = self.ledger.finish();
+        decision.outcomes = self.outcomes;
+        let mut entries: Vec<Entry> = self.orders.into_values().collect();
+        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
+        for entry in entries {
+            entry.write(&mut decision);
+        }
+        decision.new_reservations.sort_unstable_by_key(|new| new.reservation.id.place());
+        decision
+    }
+}
+
+impl Entry {
+    /// Adds what must be written of this order.
+    fn write(self, decision: &mut Decision) {
+        let row_changed = self.row != self.stored;
+        let end_changed = self.row.expires_at != self.stored.expires_at;
+        let mut stored = self.stored_lines.into_iter();
+        for reservation in self.lines {
+            let held_until = reservation.state.is_live().then_some(self.row.expires_at).flatten();
+            match reservation.id {
+                LineId::New(_) => decision.new_reservations.push(NewReservation {
+                    order: self.key.clone(),
+                    reservation,
+                    expires_at: self.row.expires_at,
+                }),
+                LineId::Stored(id) => {
+                    let Some(before) = stored.next() else {
+                        continue;
+                    };
+                    if before != reservation || (end_changed && held_until.is_some()) {
+                        decision.reservations.push(ReservationChange {
+                            id,
+                            before: before.state,
+                            qty_before: before.qty,
+                            after: reservation,
+                            expires_at: held_until,
+                        });
+                    }
+                }
+            }
+        }
+        if row_changed {
+            decision.orders.push(OrderChange { key: self.key, before: self.stored.state, row: self.row });
+        }
+    }
+}
+
+impl LineId {
+    fn place(self) -> usize {
+        match self {
+            Self::New(place) => place,
+            Self::Stored(_) => usize::MAX,
+        }
+    }
+}
