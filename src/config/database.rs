@@ -1,0 +1,93 @@
+//! `[database]`
+
+use std::str::FromStr;
+
+use secrecy::{ExposeSecret, SecretString};
+use serde::{Deserialize, Serialize};
+use sqlx::postgres::PgConnectOptions;
+
+use super::problems::Problems;
+use super::secret;
+
+/// Where the database is and how it is used.
+#[derive(Debug, Clone, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Database {
+    /// `postgres://user:password@host:port/database`; the variable `DATABASE_URL` is understood too. What it leaves out
+    /// comes from the `PG…` variables, as with `psql`. Shown without its password.
+    #[serde(serialize_with = "secret::masked_url")]
+    pub url: SecretString,
+    /// The schema all tables stand in: lower-case letters, digits and `_`, no digit first, at most 63, so that it never
+    /// needs quotes.
+    pub schema: String,
+    /// Connections of one copy at most, 2 to 1000. About as many as the database has cores is best.
+    pub max_connections: u32,
+    /// How long a statement waits for a lock, in milliseconds, 1 to `statement_timeout_ms`.
+    pub lock_timeout_ms: u64,
+    /// How long a statement may take, in milliseconds, at most a day.
+    pub statement_timeout_ms: u64,
+    /// How long a transaction may stand idle before the server ends it, in milliseconds, 1000 to a day.
+    pub idle_in_transaction_timeout_ms: u64,
+    /// Whether `run` applies pending migrations first.
+    pub migrate: bool,
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self {
+            url: "postgres:///lastunit".into(),
+            schema: "public".to_owned(),
+            max_connections: 6,
+            lock_timeout_ms: 2_000,
+            statement_timeout_ms: 30_000,
+            idle_in_transaction_timeout_ms: 15_000,
+            migrate: true,
+        }
+    }
+}
+
+impl Database {
+    pub(super) fn judge(&self, problems: &mut Problems) {
+        const DAY_MS: u64 = 86_400_000;
+        if !is_postgres_url(self.url.expose_secret()) {
+            problems.add("database.url", "is not a postgres:// URL");
+        }
+        if !is_plain_identifier(&self.schema) {
+            problems.add(
+                "database.schema",
+                format_args!(
+                    "{:?} is not 1 to 63 of a-z, 0-9 and _, without a digit first",
+                    self.schema
+                ),
+            );
+        }
+        problems.within("database.max_connections", self.max_connections, 2..=1_000);
+        problems.within(
+            "database.statement_timeout_ms",
+            self.statement_timeout_ms,
+            1..=DAY_MS,
+        );
+        problems.within(
+            "database.lock_timeout_ms",
+            self.lock_timeout_ms,
+            1..=self.statement_timeout_ms.max(1),
+        );
+        problems.within(
+            "database.idle_in_transaction_timeout_ms",
+            self.idle_in_transaction_timeout_ms,
+            1_000..=DAY_MS,
+        );
+    }
+}
+
+fn is_postgres_url(url: &str) -> bool {
+    let scheme = url.starts_with("postgres://") || url.starts_with("postgresql://");
+    scheme && PgConnectOptions::from_str(url).is_ok()
+}
+
+fn is_plain_identifier(name: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    (1..=63).contains(&name.len())
+        && name.bytes().all(plain)
+        && !name.starts_with(|first: char| first.is_ascii_digit())
+}
