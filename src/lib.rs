@@ -21,7 +21,7 @@
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order |
 //! | [`sweeper`] | what is overdue becomes commands |
-//! | [`topology`] | streams and durable consumers, compared and applied |
+//! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
 //! | [`dev`] | private PostgreSQL and NATS for `dev`, tests and benches |
 //!
@@ -35,6 +35,7 @@
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
 
+pub mod broker;
 pub mod cli;
 pub mod config;
 pub mod consume;
