@@ -2,17 +2,80 @@
 
 use std::time::Duration;
 
-use async_nats::{Client, ConnectError, ConnectOptions};
+use async_nats::{Client, ConnectOptions, Event};
+use secrecy::ExposeSecret;
+use tokio::sync::watch;
+
+use crate::config::Nats;
 
 /// How long one server may take to answer a first connection.
-const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+const CONNECT_WITHIN: Duration = Duration::from_secs(5);
+/// How long the broker may take to acknowledge what was published.
+const ACKNOWLEDGE_WITHIN: Duration = Duration::from_secs(5);
+/// How many messages may be on their way at once: more than the rows that the relay sends in one go hold.
+const IN_FLIGHT: usize = 50_000;
+
+/// What is known of the connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Connection {
+    /// It stands; how often it has been made.
+    Up(u64),
+    /// It is being made again; why.
+    Down(String),
+}
 
 /// Connects once and fails if that does not succeed: waiting for servers is the business of who calls. A connection that was made
-/// is renewed for ever.
-pub async fn connect(url: &str) -> Result<Client, ConnectError> {
-    ConnectOptions::new()
+/// is renewed for ever, and `watch` tells of it.
+///
+/// # Errors
+/// An address that cannot be understood, credentials that are none, or a server that does not answer.
+pub async fn connect(nats: &Nats, connection: watch::Sender<Connection>) -> anyhow::Result<Client> {
+    let options = match (&nats.creds, &nats.token) {
+        (Some(creds), _) => ConnectOptions::with_credentials(creds.expose_secret())?,
+        (None, Some(token)) => ConnectOptions::with_token(token.expose_secret().to_owned()),
+        (None, None) => ConnectOptions::new(),
+    };
+    let addresses: Vec<String> = nats.url.split(',').map(|url| url.trim().to_owned()).collect();
+    Ok(options
         .name("lastunit")
         .connection_timeout(CONNECT_WITHIN)
-        .connect(url)
-        .await
+        .ping_interval(Duration::from_secs(5))
+        .reconnect_delay_callback(|attempt| {
+            Duration::from_millis(250).saturating_mul(u32::try_from(attempt).unwrap_or(8).min(8))
+        })
+        .event_callback(move |event| {
+            note(&connection, &event);
+            std::future::ready(())
+        })
+        .connect(addresses)
+        .await?)
+}
+
+fn note(connection: &watch::Sender<Connection>, event: &Event) {
+    match event {
+        Event::Connected => connection.send_modify(|state| {
+            *state = match state {
+                Connection::Up(times) => Connection::Up(*times + 1),
+                Connection::Down(_) => Connection::Up(1),
+            }
+        }),
+        Event::Disconnected | Event::Closed => {
+            tracing::warn!("NATS: {event}");
+            connection.send_replace(Connection::Down("NATS is disconnected".into()));
+        }
+        Event::ClientError(error) => {
+            tracing::warn!("NATS: {error}");
+            connection.send_modify(|state| {
+                if let Connection::Down(why) = state {
+                    *why = format!("NATS cannot be reached: {error}");
+                }
+            });
+        }
+        other => tracing::warn!("NATS: {other}"),
+    }
+}
+
+/// Streams over this connection. Nothing that is published counts before the broker has acknowledged it.
+pub fn jetstream(client: Client) -> async_nats::jetstream::Context {
+    async_nats::jetstream::ContextBuilder::new().timeout(ACKNOWLEDGE_WITHIN).max_ack_inflight(IN_FLIGHT).build(client)
 }

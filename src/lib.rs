@@ -42,11 +42,15 @@ pub mod consume;
 pub mod dev;
 pub mod domain;
 pub mod engine;
+mod failpoint;
 pub mod messages;
 pub mod ops;
 pub mod relay;
+pub mod service;
 pub mod shutdown;
 pub mod store;
 pub mod sweeper;
 pub mod telemetry;
 pub mod topology;
+
+pub(crate) use failpoint::crash_point;

@@ -31,9 +31,7 @@ impl Shutdown {
             tracing::info!("{name}: taking nothing new, finishing what there is");
             asked.cancel();
             let name = signals.next().await;
-            eprintln!(
-                "lastunit: second signal, {name}: leaving at once, unfinished work is redelivered"
-            );
+            eprintln!("lastunit: second signal, {name}: leaving at once, unfinished work is redelivered");
             std::process::exit(1);
         });
         Ok(Self { token })
@@ -63,10 +61,7 @@ struct Signals {
 
 impl Signals {
     fn listen() -> io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     async fn next(&mut self) -> &'static str {

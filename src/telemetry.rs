@@ -12,13 +12,9 @@ use crate::config::{Log, LogFormat};
 use crate::ops::metrics;
 
 /// Where a histogram of messages a batch is cut.
-const BATCH_MESSAGES: [f64; 13] = [
-    1., 2., 5., 10., 20., 50., 100., 200., 500., 1_000., 2_000., 5_000., 10_000.,
-];
+const BATCH_MESSAGES: [f64; 13] = [1., 2., 5., 10., 20., 50., 100., 200., 500., 1_000., 2_000., 5_000., 10_000.];
 /// Where a histogram of latencies is cut, in seconds.
-const SECONDS: [f64; 13] = [
-    0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1., 2., 5., 10.,
-];
+const SECONDS: [f64; 13] = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1., 2., 5., 10.];
 
 /// Sends logs to standard error from now on, filtered by `RUST_LOG` or else by `log.level`.
 ///
@@ -26,17 +22,13 @@ const SECONDS: [f64; 13] = [
 /// A filter that cannot be read, or logs that were sent somewhere before.
 pub fn init(log: &Log) -> anyhow::Result<()> {
     let filter = match std::env::var(EnvFilter::DEFAULT_ENV) {
-        Ok(directives) if !directives.is_empty() => {
-            EnvFilter::try_new(directives).context("RUST_LOG")?
-        }
+        Ok(directives) if !directives.is_empty() => EnvFilter::try_new(directives).context("RUST_LOG")?,
         _ => EnvFilter::try_new(&log.level).context("log.level")?,
     };
     let lines = tracing_subscriber::fmt::layer().with_writer(stderr);
     let registry = tracing_subscriber::registry().with(filter);
     match log.format {
-        LogFormat::Text => registry
-            .with(lines.with_ansi(stderr().is_terminal()))
-            .try_init(),
+        LogFormat::Text => registry.with(lines.with_ansi(stderr().is_terminal())).try_init(),
         LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
     }
     .context("logs")

@@ -1,10 +1,13 @@
 //! `lastunit config check|show`.
 
+use std::time::Duration;
+
 use anyhow::Context as _;
 use clap::Subcommand;
 
 use super::{Exit, Stop};
 use crate::config::Settings;
+use crate::topology::Topology;
 
 /// What to do with the configuration.
 #[derive(Debug, Clone, Copy, Subcommand)]
@@ -39,9 +42,9 @@ fn check(settings: &Settings) -> Result<Exit, Stop> {
 }
 
 /// What only the stream files can tell: `inbox.keep_s` must be above the `max_age` of every inbound stream.
-#[expect(clippy::unnecessary_wraps, reason = "the topology answers here")]
-fn judge_streams(_settings: &Settings) -> Result<(), Stop> {
-    Ok(())
+fn judge_streams(settings: &Settings) -> Result<(), Stop> {
+    let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
+    Ok(topology.judge(Duration::from_secs(settings.inbox.keep_s))?)
 }
 
 fn show(settings: &Settings, json: bool) -> Result<Exit, Stop> {

@@ -8,6 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::config::Settings;
 
 mod config;
+mod migrate;
+mod run;
 mod streams;
 
 /// How a command that did its work ends.
@@ -51,6 +53,10 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Run the service until SIGTERM.
+    Run,
+    /// Apply pending migrations to the database.
+    Migrate,
     /// Show or apply the topology: streams and durable consumers.
     #[command(subcommand)]
     Streams(streams::Streams),
@@ -61,6 +67,7 @@ enum Command {
 
 /// Parses the command line, runs the command and tells how it ended.
 pub fn main() -> ExitCode {
+    let _failpoints = fail::FailScenario::setup();
     let cli = Cli::parse();
     match dispatch(cli) {
         Ok(Exit::Fine) => ExitCode::SUCCESS,
@@ -81,6 +88,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     let runtime = tokio::runtime::Runtime::new().map_err(|error| Stop::Failed(error.into()))?;
     runtime.block_on(async {
         match cli.command {
+            Command::Run => run::run(settings).await,
+            Command::Migrate => migrate::run(&settings).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Config(command) => config::run(command, &settings),
         }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
-use async_nats::jetstream::{self, Context};
+use async_nats::jetstream::Context;
 use clap::Subcommand;
 use serde::Serialize;
 
@@ -39,10 +39,11 @@ pub async fn run(command: Streams, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
     let work = async {
-        let client = broker::connect(&settings.nats.url)
+        let (connection, _) = tokio::sync::watch::channel(broker::Connection::Up(0));
+        let client = broker::connect(&settings.nats, connection)
             .await
             .map_err(|error| Stop::Unreachable(anyhow!("NATS cannot be reached: {error}")))?;
-        let js = jetstream::new(client);
+        let js = broker::jetstream(client);
         match command {
             Streams::Diff { json } => diff(&topology, &js, json).await,
             Streams::Apply { allow_shrink, json } => {
@@ -62,20 +63,11 @@ async fn diff(topology: &Topology, js: &Context, json: bool) -> Result<Exit, Sto
     print(&differences, json, "no difference", difference_lines)?;
     // A stream that another program made is wrong use, however it is found.
     TopologyError::shaped(&differences).map_or(Ok(()), Err)?;
-    Ok(if differences.is_empty() {
-        Exit::Fine
-    } else {
-        Exit::Found
-    })
+    Ok(if differences.is_empty() { Exit::Fine } else { Exit::Found })
 }
 
 /// Prints one JSON array, or a few lines a row.
-fn print<T: Serialize>(
-    rows: &[T],
-    json: bool,
-    none: &str,
-    lines: impl Fn(&T) -> Vec<String>,
-) -> Result<(), Stop> {
+fn print<T: Serialize>(rows: &[T], json: bool, none: &str, lines: impl Fn(&T) -> Vec<String>) -> Result<(), Stop> {
     if json {
         let document = serde_json::to_string_pretty(rows).map_err(anyhow::Error::from)?;
         println!("{document}");
@@ -94,9 +86,7 @@ fn difference_lines(difference: &Difference) -> Vec<String> {
     match state {
         State::Missing => vec![format!("{kind} {id}: missing")],
         State::Overlaps { subject, by } => {
-            vec![format!(
-                "{kind} {id}: cannot be made, stream {by} has {subject}"
-            )]
+            vec![format!("{kind} {id}: cannot be made, stream {by} has {subject}")]
         }
         State::Differs { fields } => fields
             .iter()
@@ -113,19 +103,12 @@ fn difference_lines(difference: &Difference) -> Vec<String> {
 }
 
 fn change_lines(change: &Change) -> Vec<String> {
-    let Change {
-        id, kind, fields, ..
-    } = change;
+    let Change { id, kind, fields, .. } = change;
     match change.action {
         Action::Created => vec![format!("{kind} {id}: created")],
         Action::Updated => fields
             .iter()
-            .map(|field| {
-                format!(
-                    "{kind} {id}: {} was {}, is {}",
-                    field.field, field.have, field.want
-                )
-            })
+            .map(|field| format!("{kind} {id}: {} was {}, is {}", field.field, field.have, field.want))
             .collect(),
     }
 }

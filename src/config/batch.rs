@@ -16,10 +16,7 @@ pub struct Batch {
 
 impl Default for Batch {
     fn default() -> Self {
-        Self {
-            max: 2_000,
-            max_bytes: 4_194_304,
-        }
+        Self { max: 2_000, max_bytes: 4_194_304 }
     }
 }
 

@@ -123,53 +123,28 @@ impl ChannelSettings {
         problems.within(key("min_interval_s"), self.min_interval_s, 0..=DAY_S);
         problems.within(key("grace_s"), self.grace_s, 0..=DAY_S);
         problems.within(key("timeout_s"), self.timeout_s, 1..=600);
-        for (name, url) in [
-            ("base_url", &self.base_url),
-            ("observe_url", &self.observe_url),
-        ] {
+        for (name, url) in [("base_url", &self.base_url), ("observe_url", &self.observe_url)] {
             if !url.as_deref().is_none_or(is_plain_url) {
-                problems.add(
-                    key(name),
-                    "is not http(s)://host…, without user information",
-                );
+                problems.add(key(name), "is not http(s)://host…, without user information");
             }
         }
         for stray in self.strays() {
-            problems.add(
-                key(stray),
-                format_args!("means nothing to a channel of kind {}", self.kind.word()),
-            );
+            problems.add(key(stray), format_args!("means nothing to a channel of kind {}", self.kind.word()));
         }
         secret::judge_webhook(&key("secret"), self.secret.as_ref(), problems);
     }
 
     /// Keys that belong to another kind.
     fn strays(&self) -> impl Iterator<Item = &'static str> {
-        let (ozon, wildberries, webhook) = (
-            ChannelKind::Ozon,
-            ChannelKind::Wildberries,
-            ChannelKind::Webhook,
-        );
+        let (ozon, wildberries, webhook) = (ChannelKind::Ozon, ChannelKind::Wildberries, ChannelKind::Webhook);
         [
             ("client_id", ozon, self.client_id.is_some()),
             ("api_key_file", ozon, self.api_key_file.is_some()),
-            (
-                "api_key",
-                ozon,
-                self.api_key.is_some() && self.api_key_file.is_none(),
-            ),
+            ("api_key", ozon, self.api_key.is_some() && self.api_key_file.is_none()),
             ("token_file", wildberries, self.token_file.is_some()),
-            (
-                "token",
-                wildberries,
-                self.token.is_some() && self.token_file.is_none(),
-            ),
+            ("token", wildberries, self.token.is_some() && self.token_file.is_none()),
             ("secret_file", webhook, self.secret_file.is_some()),
-            (
-                "secret",
-                webhook,
-                self.secret.is_some() && self.secret_file.is_none(),
-            ),
+            ("secret", webhook, self.secret.is_some() && self.secret_file.is_none()),
             ("observe_url", webhook, self.observe_url.is_some()),
         ]
         .into_iter()
@@ -186,10 +161,7 @@ struct Spoken {
 
 pub(super) fn read(layers: &mut Layers) -> BTreeMap<String, ChannelSettings> {
     let names = layers.names("channels");
-    names
-        .into_iter()
-        .filter_map(|name| read_one(layers, &format!("channels.{name}")).map(|one| (name, one)))
-        .collect()
+    names.into_iter().filter_map(|name| read_one(layers, &format!("channels.{name}")).map(|one| (name, one))).collect()
 }
 
 /// None when it is wrong: then the error is kept.
@@ -206,8 +178,6 @@ fn read_one(layers: &mut Layers, key: &str) -> Option<ChannelSettings> {
 fn is_plain_url(url: &str) -> bool {
     let rest = url.strip_prefix("https://").or(url.strip_prefix("http://"));
     rest.and_then(|rest| rest.split(['/', '?', '#']).next())
-        .is_some_and(|host| {
-            !host.is_empty() && !host.contains(|c: char| c == '@' || c.is_whitespace())
-        })
+        .is_some_and(|host| !host.is_empty() && !host.contains(|c: char| c == '@' || c.is_whitespace()))
         && !url.contains(|c: char| c.is_whitespace() || c.is_control())
 }

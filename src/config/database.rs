@@ -55,28 +55,13 @@ impl Database {
         if !is_plain_identifier(&self.schema) {
             problems.add(
                 "database.schema",
-                format_args!(
-                    "{:?} is not 1 to 63 of a-z, 0-9 and _, without a digit first",
-                    self.schema
-                ),
+                format_args!("{:?} is not 1 to 63 of a-z, 0-9 and _, without a digit first", self.schema),
             );
         }
         problems.within("database.max_connections", self.max_connections, 2..=1_000);
-        problems.within(
-            "database.statement_timeout_ms",
-            self.statement_timeout_ms,
-            1..=DAY_MS,
-        );
-        problems.within(
-            "database.lock_timeout_ms",
-            self.lock_timeout_ms,
-            1..=self.statement_timeout_ms.max(1),
-        );
-        problems.within(
-            "database.idle_in_transaction_timeout_ms",
-            self.idle_in_transaction_timeout_ms,
-            1_000..=DAY_MS,
-        );
+        problems.within("database.statement_timeout_ms", self.statement_timeout_ms, 1..=DAY_MS);
+        problems.within("database.lock_timeout_ms", self.lock_timeout_ms, 1..=self.statement_timeout_ms.max(1));
+        problems.within("database.idle_in_transaction_timeout_ms", self.idle_in_transaction_timeout_ms, 1_000..=DAY_MS);
     }
 }
 
@@ -87,7 +72,5 @@ fn is_postgres_url(url: &str) -> bool {
 
 fn is_plain_identifier(name: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    (1..=63).contains(&name.len())
-        && name.bytes().all(plain)
-        && !name.starts_with(|first: char| first.is_ascii_digit())
+    (1..=63).contains(&name.len()) && name.bytes().all(plain) && !name.starts_with(|first: char| first.is_ascii_digit())
 }

@@ -19,28 +19,17 @@ pub struct Hold {
 
 impl Default for Hold {
     fn default() -> Self {
-        Self {
-            default_s: 900,
-            min_s: 5,
-            max_s: 86_400,
-        }
+        Self { default_s: 900, min_s: 5, max_s: 86_400 }
     }
 }
 
 impl Hold {
     pub(super) fn judge(&self, problems: &mut Problems) {
-        let Self {
-            default_s,
-            min_s,
-            max_s,
-        } = *self;
+        let Self { default_s, min_s, max_s } = *self;
         problems.within("hold.min_s", min_s, 1..=MAX_SPAN_S);
         problems.within("hold.max_s", max_s, 1..=MAX_SPAN_S);
         if min_s > max_s {
-            problems.add(
-                "hold.min_s",
-                format_args!("{min_s} is above hold.max_s, {max_s}"),
-            );
+            problems.add("hold.min_s", format_args!("{min_s} is above hold.max_s, {max_s}"));
         } else {
             problems.within("hold.default_s", default_s, min_s..=max_s);
         }

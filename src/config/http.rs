@@ -27,11 +27,7 @@ pub struct Http {
 
 impl Default for Http {
     fn default() -> Self {
-        Self {
-            listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
-            token_file: None,
-            token: None,
-        }
+        Self { listen: SocketAddr::from(([127, 0, 0, 1], 8080)), token_file: None, token: None }
     }
 }
 
@@ -51,14 +47,10 @@ impl Http {
         if self.is_open() {
             problems.add(
                 "http.listen",
-                format_args!(
-                    "{} is open to others and wants http.token_file, or LASTUNIT_HTTP__TOKEN",
-                    self.listen
-                ),
+                format_args!("{} is open to others and wants http.token_file, or LASTUNIT_HTTP__TOKEN", self.listen),
             );
         }
-        let visible =
-            |token: &SecretString| token.expose_secret().bytes().all(|b| b.is_ascii_graphic());
+        let visible = |token: &SecretString| token.expose_secret().bytes().all(|b| b.is_ascii_graphic());
         if !self.token.as_ref().is_none_or(visible) {
             problems.add("http.token", "holds more than visible ASCII characters");
         }

@@ -59,10 +59,7 @@ impl Layers {
             return self.problems.add(name, "is not UTF-8");
         };
         let Some(path) = variables::path_of(name) else {
-            return self.problems.add(
-                name,
-                "names no setting: settings are LASTUNIT_<SECTION>__<KEY>",
-            );
+            return self.problems.add(name, "names no setting: settings are LASTUNIT_<SECTION>__<KEY>");
         };
         let key = path.join(".");
         match shape.meaning_of(&path) {
@@ -73,19 +70,11 @@ impl Layers {
             Meaning::Secret => {
                 // Its owner is there now, be it a channel of which nothing else is said.
                 let owner = path[..path.len() - 1].join(".");
-                self.merge(Layer {
-                    origin: format!("variable {name}"),
-                    keys: nested(&owner, Dict::new().into()),
-                });
+                self.merge(Layer { origin: format!("variable {name}"), keys: nested(&owner, Dict::new().into()) });
                 self.secrets.insert(key, text.into());
             }
-            Meaning::Section => self.problems.add(
-                key,
-                format_args!("is a section, not a key (variable {name})"),
-            ),
-            Meaning::Unknown => self
-                .problems
-                .add(key, format_args!("unknown key (variable {name})")),
+            Meaning::Section => self.problems.add(key, format_args!("is a section, not a key (variable {name})")),
+            Meaning::Unknown => self.problems.add(key, format_args!("unknown key (variable {name})")),
         }
     }
 
@@ -119,10 +108,7 @@ impl Layers {
             kind => kind.to_string(),
         };
         let origin = error.metadata.map(|from| format!(" ({})", from.name));
-        self.problems.add(
-            error.path.join("."),
-            format_args!("{what}{}", origin.unwrap_or_default()),
-        );
+        self.problems.add(error.path.join("."), format_args!("{what}{}", origin.unwrap_or_default()));
     }
 
     /// The names under `key` that are tables: channels, payment providers. A name that is none is a problem.
@@ -136,10 +122,7 @@ impl Layers {
             .filter_map(|(name, value)| is_table(&value).then_some(name))
             .partition(|name| is_name(name));
         for name in bad {
-            self.problems.add(
-                format_args!("{key}.{name:?}"),
-                "a name is 1 to 64 of A-Z, a-z, 0-9, _ and -",
-            );
+            self.problems.add(format_args!("{key}.{name:?}"), "a name is 1 to 64 of A-Z, a-z, 0-9, _ and -");
         }
         good
     }
@@ -168,9 +151,7 @@ impl Layers {
 /// `[A-Za-z0-9_-]{1,64}`: a single token of a subject.
 fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len())
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 /// One source: keys, and what errors call it.
@@ -206,13 +187,7 @@ fn read_file(given: Option<&Path>) -> Result<Option<Layer>, ConfigError> {
     let keys = <Toml as Format>::from_str::<Dict>(&text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start));
         let line = before.map_or(1, |before| before.matches('\n').count() + 1);
-        ConfigError::about(
-            path.display(),
-            format_args!("line {line}: {}", error.message().replace('\n', ", ")),
-        )
+        ConfigError::about(path.display(), format_args!("line {line}: {}", error.message().replace('\n', ", ")))
     })?;
-    Ok(Some(Layer {
-        origin: path.display().to_string(),
-        keys,
-    }))
+    Ok(Some(Layer { origin: path.display().to_string(), keys }))
 }

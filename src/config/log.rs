@@ -28,10 +28,7 @@ pub enum LogFormat {
 
 impl Default for Log {
     fn default() -> Self {
-        Self {
-            level: "info".to_owned(),
-            format: LogFormat::Text,
-        }
+        Self { level: "info".to_owned(), format: LogFormat::Text }
     }
 }
 
@@ -40,8 +37,7 @@ impl Log {
         const LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
         // Any word is a directive to the filter, which takes it for a target's name.
         let known = |directive: &str| {
-            directive.contains(['=', '['])
-                || LEVELS.contains(&directive.to_ascii_lowercase().as_str())
+            directive.contains(['=', '[']) || LEVELS.contains(&directive.to_ascii_lowercase().as_str())
         };
         let all_known = self.level.split(',').map(str::trim).all(known);
         if !all_known || EnvFilter::try_new(&self.level).is_err() {

@@ -35,13 +35,7 @@ pub struct Nats {
 
 impl Default for Nats {
     fn default() -> Self {
-        Self {
-            url: "nats://127.0.0.1:4222".to_owned(),
-            creds_file: None,
-            creds: None,
-            token_file: None,
-            token: None,
-        }
+        Self { url: "nats://127.0.0.1:4222".to_owned(), creds_file: None, creds: None, token_file: None, token: None }
     }
 }
 
@@ -69,16 +63,10 @@ impl Nats {
     pub(super) fn judge(&self, problems: &mut Problems) {
         let is_address = |url: &str| url.trim().parse::<ServerAddr>().is_ok();
         if !self.url.split(',').all(is_address) {
-            problems.add(
-                "nats.url",
-                "is not nats://host:port, or several with commas",
-            );
+            problems.add("nats.url", "is not nats://host:port, or several with commas");
         }
         if self.creds.is_some() && self.token.is_some() {
-            problems.add(
-                "nats.token",
-                "stands beside nats.creds; one of them is enough",
-            );
+            problems.add("nats.token", "stands beside nats.creds; one of them is enough");
         }
     }
 }

@@ -48,11 +48,7 @@ pub struct Provider {
 
 impl Default for Payments {
     fn default() -> Self {
-        Self {
-            window_s: 900,
-            on_failure: OnFailure::Release,
-            providers: BTreeMap::new(),
-        }
+        Self { window_s: 900, on_failure: OnFailure::Release, providers: BTreeMap::new() }
     }
 }
 
@@ -62,10 +58,8 @@ impl Payments {
         for name in layers.names("payments") {
             let key = format!("payments.{name}");
             let mut provider: Provider = layers.section(&key);
-            provider.webhook_secret = layers.secret(
-                &format!("{key}.webhook_secret"),
-                provider.webhook_secret_file.as_ref(),
-            );
+            provider.webhook_secret =
+                layers.secret(&format!("{key}.webhook_secret"), provider.webhook_secret_file.as_ref());
             payments.providers.insert(name, provider);
         }
         payments

@@ -11,9 +11,7 @@ pub struct ConfigError {
 
 impl ConfigError {
     pub(super) fn about(key: impl Display, what: impl Display) -> Self {
-        Self {
-            problems: vec![format!("{key}: {what}")],
-        }
+        Self { problems: vec![format!("{key}: {what}")] }
     }
 
     /// The sentences, in the order of the sections.
@@ -55,10 +53,6 @@ impl Problems {
 
     /// The value, unless something is wrong.
     pub(super) fn or<T>(self, value: T) -> Result<T, ConfigError> {
-        if self.0.is_empty() {
-            Ok(value)
-        } else {
-            Err(ConfigError { problems: self.0 })
-        }
+        if self.0.is_empty() { Ok(value) } else { Err(ConfigError { problems: self.0 }) }
     }
 }

@@ -14,24 +14,12 @@ pub struct Replies {
 }
 
 /// The first tokens of the subjects this program takes and tells.
-const OURS: [&str; 10] = [
-    "order",
-    "payment",
-    "shipment",
-    "inventory",
-    "stock",
-    "reservation",
-    "refund",
-    "review",
-    "dead",
-    "lastunit",
-];
+const OURS: [&str; 10] =
+    ["order", "payment", "shipment", "inventory", "stock", "reservation", "refund", "review", "dead", "lastunit"];
 
 impl Default for Replies {
     fn default() -> Self {
-        Self {
-            prefixes: vec!["_INBOX.".to_owned()],
-        }
+        Self { prefixes: vec!["_INBOX.".to_owned()] }
     }
 }
 
@@ -40,9 +28,7 @@ impl Replies {
         for prefix in self.prefixes.iter().filter(|prefix| !is_allowed(prefix)) {
             problems.add(
                 "replies.prefixes",
-                format_args!(
-                    "{prefix:?} is not whole tokens ending in a dot, or belongs to the broker or to lastunit"
-                ),
+                format_args!("{prefix:?} is not whole tokens ending in a dot, or belongs to the broker or to lastunit"),
             );
         }
     }
@@ -53,8 +39,7 @@ fn is_allowed(prefix: &str) -> bool {
         return false;
     };
     let literal = |token: &str| {
-        !token.is_empty()
-            && !token.contains(|c: char| c.is_whitespace() || c.is_control() || "*>".contains(c))
+        !token.is_empty() && !token.contains(|c: char| c.is_whitespace() || c.is_control() || "*>".contains(c))
     };
     let first = tokens.split('.').next().unwrap_or_default();
     tokens.split('.').all(literal) && !first.starts_with('$') && !OURS.contains(&first)

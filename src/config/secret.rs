@@ -36,9 +36,7 @@ pub(super) fn read(file: &Path) -> Result<SecretString, String> {
 pub(super) fn judge_webhook(key: &str, secret: Option<&SecretString>, problems: &mut Problems) {
     let is_base64 = |secret: &SecretString| {
         let text = secret.expose_secret();
-        STANDARD
-            .decode(text.strip_prefix("whsec_").unwrap_or(text))
-            .is_ok_and(|bytes| !bytes.is_empty())
+        STANDARD.decode(text.strip_prefix("whsec_").unwrap_or(text)).is_ok_and(|bytes| !bytes.is_empty())
     };
     if !secret.is_none_or(is_base64) {
         problems.add(key, "is not base64, with or without whsec_ before it");
@@ -47,18 +45,12 @@ pub(super) fn judge_webhook(key: &str, secret: Option<&SecretString>, problems: 
 
 /// Shows that a secret is set, not what it is.
 #[expect(clippy::ref_option, reason = "the signature is serde's")]
-pub(super) fn masked<S: Serializer>(
-    secret: &Option<SecretString>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(super) fn masked<S: Serializer>(secret: &Option<SecretString>, serializer: S) -> Result<S::Ok, S::Error> {
     secret.as_ref().map(|_| MASK).serialize(serializer)
 }
 
 /// Shows a URL without its password.
-pub(super) fn masked_url<S: Serializer>(
-    url: &SecretString,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+pub(super) fn masked_url<S: Serializer>(url: &SecretString, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&mask_url(url.expose_secret()))
 }
 
@@ -117,18 +109,9 @@ mod tests {
         for (url, shown) in [
             ("postgres:///lastunit", "postgres:///lastunit"),
             ("postgres://shop@db/x", "postgres://shop@db/x"),
-            (
-                "postgres://shop:pw@db:5432/x",
-                "postgres://shop:***@db:5432/x",
-            ),
-            (
-                "postgres://shop:p@w@db/x?a=b",
-                "postgres://shop:***@db/x?a=b",
-            ),
-            (
-                "postgres://db/x?a=b&password=pw",
-                "postgres://db/x?a=b&password=***",
-            ),
+            ("postgres://shop:pw@db:5432/x", "postgres://shop:***@db:5432/x"),
+            ("postgres://shop:p@w@db/x?a=b", "postgres://shop:***@db/x?a=b"),
+            ("postgres://db/x?a=b&password=pw", "postgres://db/x?a=b&password=***"),
         ] {
             assert_eq!(mask_url(url), shown);
         }

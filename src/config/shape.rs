@@ -95,9 +95,5 @@ fn is_secret(table: &Dict, name: &str) -> bool {
 fn dict_of(defaults: impl Serialize) -> Dict {
     let layer = Serialized::defaults(defaults);
     // Structs of plain fields serialize; were one not to, every key would be unknown and every test would say so.
-    layer
-        .data()
-        .ok()
-        .and_then(|mut profiles| profiles.remove(Figment::new().profile()))
-        .unwrap_or_default()
+    layer.data().ok().and_then(|mut profiles| profiles.remove(Figment::new().profile())).unwrap_or_default()
 }

@@ -20,11 +20,7 @@ pub struct Streams {
 
 impl Default for Streams {
     fn default() -> Self {
-        Self {
-            prefix: String::new(),
-            dir: None,
-            apply: true,
-        }
+        Self { prefix: String::new(), dir: None, apply: true }
     }
 }
 
@@ -32,19 +28,11 @@ impl Streams {
     pub(super) fn judge(&self, problems: &mut Problems) {
         let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
         if self.prefix.len() > 32 || !self.prefix.bytes().all(plain) {
-            problems.add(
-                "streams.prefix",
-                format_args!(
-                    "{:?} is not at most 32 of A-Z, a-z, 0-9, _ and -",
-                    self.prefix
-                ),
-            );
+            problems
+                .add("streams.prefix", format_args!("{:?} is not at most 32 of A-Z, a-z, 0-9, _ and -", self.prefix));
         }
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
-            problems.add(
-                "streams.dir",
-                format_args!("{} is not a directory", dir.display()),
-            );
+            problems.add("streams.dir", format_args!("{} is not a directory", dir.display()));
         }
     }
 }

@@ -16,19 +16,12 @@ pub struct Sweeper {
 
 impl Default for Sweeper {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            max_interval_ms: 1_000,
-        }
+        Self { enabled: true, max_interval_ms: 1_000 }
     }
 }
 
 impl Sweeper {
     pub(super) fn judge(&self, problems: &mut Problems) {
-        problems.within(
-            "sweeper.max_interval_ms",
-            self.max_interval_ms,
-            10..=3_600_000,
-        );
+        problems.within("sweeper.max_interval_ms", self.max_interval_ms, 10..=3_600_000);
     }
 }

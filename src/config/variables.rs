@@ -6,15 +6,10 @@ use figment::value::Value;
 
 const PREFIX: &str = "LASTUNIT_";
 /// What other tools call two of the settings. The names with our prefix win over them.
-const KNOWN_ELSEWHERE: [(&str, [&str; 2]); 2] = [
-    ("DATABASE_URL", ["database", "url"]),
-    ("NATS_URL", ["nats", "url"]),
-];
+const KNOWN_ELSEWHERE: [(&str, [&str; 2]); 2] = [("DATABASE_URL", ["database", "url"]), ("NATS_URL", ["nats", "url"])];
 
 /// The variables that are meant for us, the weaker ones first.
-pub(super) fn of_interest(
-    environment: impl IntoIterator<Item = (OsString, OsString)>,
-) -> Vec<(String, OsString)> {
+pub(super) fn of_interest(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Vec<(String, OsString)> {
     let mut ours: Vec<_> = environment
         .into_iter()
         .filter_map(|(name, text)| Some((name.into_string().ok()?, text)))
@@ -51,10 +46,7 @@ pub(super) fn value_of(text: &str, default: &Value) -> Value {
     match default {
         Value::String(..) | Value::Empty(..) => Value::from(text),
         Value::Array(..) if !text.trim_start().starts_with('[') => {
-            let items = text
-                .split(',')
-                .map(str::trim)
-                .filter(|item| !item.is_empty());
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
             Value::from(items.map(Value::from).collect::<Vec<_>>())
         }
         _ => match text.parse() {

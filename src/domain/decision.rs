@@ -6,7 +6,7 @@ use super::command::{AskedSlot, DocumentKey};
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::refusal::Refusal;
-use super::stock::{Stock, StockKey};
+use super::stock::{Stock, StockKey, StockTable};
 use super::{Qty, Timestamp};
 
 /// A reservation's row: one that stands in the table, or the n-th that this decision adds.
@@ -41,6 +41,8 @@ pub struct Decision {
     pub reviews: Vec<Review>,
     /// Documents that are taken with this batch.
     pub documents: Vec<FiledDocument>,
+    /// Every locked row, as it stands from now on.
+    pub figures: StockTable,
     /// Rows that the transaction made and that nothing needed, because what would have filled them was refused.
     pub spare_rows: Vec<StockKey>,
     /// Stock rows for want of which somebody was refused. If a due hold stands on one of them, the decision is not final.
@@ -82,6 +84,8 @@ pub enum Outcome {
 pub struct FiledDocument {
     /// The full subject it came on.
     pub subject: Arc<str>,
+    /// The event that brought it.
+    pub event_id: EventId,
     /// Its reference and the digest of its lines.
     pub key: DocumentKey,
 }

@@ -28,6 +28,25 @@ pub enum Reason {
 }
 
 impl Reason {
+    const ALL: [Self; 11] = [
+        Self::MalformedJson,
+        Self::InvalidField,
+        Self::MissingEventId,
+        Self::SubjectMismatch,
+        Self::UnknownSubject,
+        Self::ConflictingDuplicate,
+        Self::UnknownSku,
+        Self::UnknownWarehouse,
+        Self::OverCancel,
+        Self::TooLarge,
+        Self::Internal,
+    ];
+
+    /// The reason of a word.
+    pub fn from_word(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|reason| reason.word() == word)
+    }
+
     /// The word on the wire.
     pub fn word(self) -> &'static str {
         match self {

@@ -109,35 +109,19 @@ impl Serialize for Shortages<'_> {
 #[derive(Serialize)]
 #[serde(untagged)]
 enum Missing<'a> {
-    Units {
-        sku: &'a str,
-        requested: Qty,
-        available: Qty,
-    },
-    Slot {
-        resource: &'a str,
-        from: WireTime,
-        to: WireTime,
-    },
+    Units { sku: &'a str, requested: Qty, available: Qty },
+    Slot { resource: &'a str, from: WireTime, to: WireTime },
 }
 
 impl<'a> Missing<'a> {
     fn of(shortage: &'a Shortage) -> Self {
         match shortage {
-            Shortage::Units {
-                sku,
-                requested,
-                available,
-            } => Self::Units {
-                sku: sku.as_str(),
-                requested: *requested,
-                available: *available,
-            },
-            Shortage::Slot(AskedSlot { resource, from, to }) => Self::Slot {
-                resource: resource.as_str(),
-                from: WireTime(*from),
-                to: WireTime(*to),
-            },
+            Shortage::Units { sku, requested, available } => {
+                Self::Units { sku: sku.as_str(), requested: *requested, available: *available }
+            }
+            Shortage::Slot(AskedSlot { resource, from, to }) => {
+                Self::Slot { resource: resource.as_str(), from: WireTime(*from), to: WireTime(*to) }
+            }
         }
     }
 }
@@ -156,33 +140,19 @@ pub(super) struct ReviewOpened<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum About<'a> {
-    Order {
-        channel: &'a str,
-        order_ref: &'a str,
-    },
-    Message {
-        subject: &'a str,
-        event_id: &'a str,
-        rows: Vec<Row<'a>>,
-    },
+    Order { channel: &'a str, order_ref: &'a str },
+    Message { subject: &'a str, event_id: &'a str, rows: Vec<Row<'a>> },
 }
 
 impl<'a> About<'a> {
     pub(super) fn of(subject: &'a ReviewSubject) -> Self {
         match subject {
-            ReviewSubject::Order(order) => Self::Order {
-                channel: order.channel.as_str(),
-                order_ref: order.order_ref.as_str(),
-            },
-            ReviewSubject::Message {
-                subject,
-                event_id,
-                rows,
-            } => Self::Message {
-                subject,
-                event_id: event_id.as_str(),
-                rows: rows.iter().map(Row::of).collect(),
-            },
+            ReviewSubject::Order(order) => {
+                Self::Order { channel: order.channel.as_str(), order_ref: order.order_ref.as_str() }
+            }
+            ReviewSubject::Message { subject, event_id, rows } => {
+                Self::Message { subject, event_id: event_id.as_str(), rows: rows.iter().map(Row::of).collect() }
+            }
         }
     }
 }
@@ -195,10 +165,7 @@ pub(super) struct Row<'a> {
 
 impl<'a> Row<'a> {
     fn of(key: &'a StockKey) -> Self {
-        Self {
-            sku: key.sku.as_str(),
-            warehouse: key.warehouse.as_str(),
-        }
+        Self { sku: key.sku.as_str(), warehouse: key.warehouse.as_str() }
     }
 }
 

@@ -39,11 +39,7 @@ pub fn dead_headers(event_id: Uuid, refusal: &Refusal, origin: &Origin<'_>) -> H
         if is_dead_letters(spelled) {
             continue;
         }
-        let kept = if is_brokers(spelled) {
-            &mut brokers
-        } else {
-            &mut headers
-        };
+        let kept = if is_brokers(spelled) { &mut brokers } else { &mut headers };
         for value in values {
             kept.append(name.clone(), value.clone());
         }
@@ -61,14 +57,11 @@ pub fn dead_headers(event_id: Uuid, refusal: &Refusal, origin: &Origin<'_>) -> H
 }
 
 fn is_brokers(name: &str) -> bool {
-    name.get(..5)
-        .is_some_and(|prefix| prefix.eq_ignore_ascii_case("Nats-"))
+    name.get(..5).is_some_and(|prefix| prefix.eq_ignore_ascii_case("Nats-"))
 }
 
 fn is_dead_letters(name: &str) -> bool {
-    [REASON, DETAIL, STREAM, SEQUENCE, CONSUMER, ORIGINAL]
-        .iter()
-        .any(|own| name.eq_ignore_ascii_case(own))
+    [REASON, DETAIL, STREAM, SEQUENCE, CONSUMER, ORIGINAL].iter().any(|own| name.eq_ignore_ascii_case(own))
 }
 
 /// A text that may stand in a header: control characters, line ends above all, become spaces.
@@ -90,12 +83,7 @@ mod tests {
     }
 
     fn dead(original: Option<&HeaderMap>) -> HeaderMap {
-        let origin = Origin {
-            stream: "ORDERS",
-            sequence: 17,
-            consumer: "orders",
-            headers: original,
-        };
+        let origin = Origin { stream: "ORDERS", sequence: 17, consumer: "orders", headers: original };
         let refusal = Refusal::new(Reason::InvalidField, "qty must be ≥ 1\r\nX: y");
         dead_headers(Uuid::from_u128(1), &refusal, &origin)
     }
@@ -128,10 +116,7 @@ mod tests {
         expected.append("X-Shop", "1");
         expected.append("X-Shop", "2");
         expected.insert("Lastunit-Reply-To", "_INBOX.a");
-        expected.insert(
-            "Lastunit-Original-Headers",
-            r#"{"Nats-Msg-Id":["c7d3"],"nats-expected-stream":["ORDERS"]}"#,
-        );
+        expected.insert("Lastunit-Original-Headers", r#"{"Nats-Msg-Id":["c7d3"],"nats-expected-stream":["ORDERS"]}"#);
         assert_eq!(dead(Some(&original)), expected);
     }
 
@@ -141,10 +126,7 @@ mod tests {
         let mut replayed = first.clone();
         replayed.append("lastunit-reason", "too_large");
         let mut expected = first;
-        expected.insert(
-            "Lastunit-Original-Headers",
-            r#"{"Nats-Msg-Id":["00000000-0000-0000-0000-000000000001"]}"#,
-        );
+        expected.insert("Lastunit-Original-Headers", r#"{"Nats-Msg-Id":["00000000-0000-0000-0000-000000000001"]}"#);
         assert_eq!(dead(Some(&replayed)), expected);
     }
 }

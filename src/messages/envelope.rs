@@ -40,27 +40,14 @@ impl Envelope<'_> {
 }
 
 /// Finds the form and opens it: a structured `CloudEvent`, a binary one, or plain.
-pub(super) fn open<'v>(
-    headers: Option<&HeaderMap>,
-    document: &'v Value<'v>,
-) -> Result<Envelope<'v>, Refusal> {
+pub(super) fn open<'v>(headers: Option<&HeaderMap>, document: &'v Value<'v>) -> Result<Envelope<'v>, Refusal> {
     let object = Field::root("", document).into_object()?;
     if is_cloudevents_type(headers) || object.has("specversion") {
         return structured(&object);
     }
-    let is_binary = ["ce-id", "ce-specversion"]
-        .iter()
-        .any(|name| find(headers, name).is_some());
-    let event_id = if is_binary {
-        binary_id(headers)?
-    } else {
-        plain_id(headers, &object)?
-    };
-    Ok(Envelope {
-        event_id,
-        content: Cow::Borrowed(document),
-        member: "",
-    })
+    let is_binary = ["ce-id", "ce-specversion"].iter().any(|name| find(headers, name).is_some());
+    let event_id = if is_binary { binary_id(headers)? } else { plain_id(headers, &object)? };
+    Ok(Envelope { event_id, content: Cow::Borrowed(document), member: "" })
 }
 
 /// Whether the content type says structured `CloudEvents`, with or without the format's suffix and parameters.
@@ -74,32 +61,20 @@ fn is_cloudevents_type(headers: Option<&HeaderMap>) -> bool {
 }
 
 fn structured<'v>(event: &Object<'v, '_>) -> Result<Envelope<'v>, Refusal> {
-    let id = event
-        .get("id")
-        .ok_or_else(|| missing("it is a CloudEvent without id"))?;
+    let id = event.get("id").ok_or_else(|| missing("it is a CloudEvent without id"))?;
     let event_id = id.name(EventId::new)?;
     let version = event.require("specversion")?;
     if version.text()? != "1.0" {
         return Err(version.invalid("must be \"1.0\""));
     }
     if let Some(encoded) = event.get("data_base64") {
-        return Ok(Envelope {
-            event_id,
-            content: Cow::Owned(decoded(&encoded)?),
-            member: "data_base64",
-        });
+        return Ok(Envelope { event_id, content: Cow::Owned(decoded(&encoded)?), member: "data_base64" });
     }
-    Ok(Envelope {
-        event_id,
-        content: Cow::Borrowed(event.require("data")?.value()),
-        member: "data",
-    })
+    Ok(Envelope { event_id, content: Cow::Borrowed(event.require("data")?.value()), member: "data" })
 }
 
 fn decoded(field: &Field<'_, '_>) -> Result<Value<'static>, Refusal> {
-    let bytes = STANDARD
-        .decode(field.text()?)
-        .map_err(|_| field.invalid("must be base64"))?;
+    let bytes = STANDARD.decode(field.text()?).map_err(|_| field.invalid("must be base64"))?;
     Ok(json::read(&bytes)?.into_owned())
 }
 
@@ -112,10 +87,7 @@ fn binary_id(headers: Option<&HeaderMap>) -> Result<EventId, Refusal> {
         None | Some("1.0") => Ok(event_id),
         Some(other) => Err(Refusal::new(
             Reason::InvalidField,
-            format!(
-                "the header ce-specversion must be 1.0, but is {}",
-                json::quote_text(other)
-            ),
+            format!("the header ce-specversion must be 1.0, but is {}", json::quote_text(other)),
         )),
     }
 }
@@ -131,10 +103,7 @@ fn plain_id(headers: Option<&HeaderMap>, body: &Object<'_, '_>) -> Result<EventI
 
 fn header_id(name: &str, id: &str) -> Result<EventId, Refusal> {
     EventId::new(id).map_err(|fault| {
-        Refusal::new(
-            Reason::InvalidField,
-            format!("the header {name} {fault}, but is {}", json::quote_text(id)),
-        )
+        Refusal::new(Reason::InvalidField, format!("the header {name} {fault}, but is {}", json::quote_text(id)))
     })
 }
 

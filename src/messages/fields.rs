@@ -43,10 +43,7 @@ pub(super) struct Object<'v, 'p> {
 impl<'v, 'p> Field<'v, 'p> {
     /// The whole value, under the name of the envelope's member that carries it; no name for the body itself.
     pub(super) fn root(name: &'static str, value: &'v Value<'v>) -> Self {
-        Self {
-            value,
-            path: Path::Root(name),
-        }
+        Self { value, path: Path::Root(name) }
     }
 
     /// The value itself.
@@ -56,10 +53,7 @@ impl<'v, 'p> Field<'v, 'p> {
 
     /// The complaint that it is not what it must be.
     pub(super) fn invalid(&self, must: impl fmt::Display) -> Refusal {
-        Refusal::new(
-            Reason::InvalidField,
-            format!("{} {must}, but is {}", self.path, quote(self.value)),
-        )
+        Refusal::new(Reason::InvalidField, format!("{} {must}, but is {}", self.path, quote(self.value)))
     }
 
     /// Where one of its items stands, for a complaint.
@@ -70,10 +64,7 @@ impl<'v, 'p> Field<'v, 'p> {
     /// Takes it as an object.
     pub(super) fn into_object(self) -> Result<Object<'v, 'p>, Refusal> {
         match self.value {
-            Value::Object(entries) => Ok(Object {
-                entries,
-                path: self.path,
-            }),
+            Value::Object(entries) => Ok(Object { entries, path: self.path }),
             _ => Err(self.invalid("must be an object")),
         }
     }
@@ -90,16 +81,10 @@ impl<'v, 'p> Field<'v, 'p> {
             let (path, least, most) = (&self.path, bounds.start(), bounds.end());
             return Err(Refusal::new(
                 Reason::InvalidField,
-                format!(
-                    "{path} must have {least} to {most} items, but has {}",
-                    items.len()
-                ),
+                format!("{path} must have {least} to {most} items, but has {}", items.len()),
             ));
         }
-        Ok(items.iter().enumerate().map(|(place, value)| Field {
-            value,
-            path: Path::Item(&self.path, place),
-        }))
+        Ok(items.iter().enumerate().map(|(place, value)| Field { value, path: Path::Item(&self.path, place) }))
     }
 
     /// Takes it as a text.
@@ -134,14 +119,10 @@ impl<'v, 'p> Field<'v, 'p> {
             Value::Negative(number) => Some(*number),
             _ => None,
         };
-        number
-            .filter(|number| bounds.contains(number))
-            .ok_or_else(|| {
-                let (least, most) = (bounds.start(), bounds.end());
-                self.invalid(format_args!(
-                    "must be a whole number from {least} to {most}"
-                ))
-            })
+        number.filter(|number| bounds.contains(number)).ok_or_else(|| {
+            let (least, most) = (bounds.start(), bounds.end());
+            self.invalid(format_args!("must be a whole number from {least} to {most}"))
+        })
     }
 
     /// Takes it as a whole number of at least 1; one that is too large to be kept is as good as the largest.
@@ -160,20 +141,13 @@ impl<'v> Object<'v, '_> {
     /// The member of that name. One that is null is as good as none.
     pub(super) fn get(&self, key: &'static str) -> Option<Field<'v, '_>> {
         let (_, value) = self.entries.iter().find(|(name, _)| name == key)?;
-        (*value != Value::Null).then_some(Field {
-            value,
-            path: Path::Key(&self.path, key),
-        })
+        (*value != Value::Null).then_some(Field { value, path: Path::Key(&self.path, key) })
     }
 
     /// The member of that name, without which nothing can be done.
     pub(super) fn require(&self, key: &'static str) -> Result<Field<'v, '_>, Refusal> {
-        self.get(key).ok_or_else(|| {
-            Refusal::new(
-                Reason::InvalidField,
-                format!("{} is missing", Path::Key(&self.path, key)),
-            )
-        })
+        self.get(key)
+            .ok_or_else(|| Refusal::new(Reason::InvalidField, format!("{} is missing", Path::Key(&self.path, key))))
     }
 
     /// Whether a member stands there, be it null.
@@ -182,11 +156,7 @@ impl<'v> Object<'v, '_> {
     }
 
     /// Judges a member that repeats the subject's token: permissions go by the subject, so the body may not say otherwise.
-    pub(super) fn judge_repeated_token(
-        &self,
-        key: &'static str,
-        token: &str,
-    ) -> Result<(), Refusal> {
+    pub(super) fn judge_repeated_token(&self, key: &'static str, token: &str) -> Result<(), Refusal> {
         let Some(field) = self.get(key) else {
             return Ok(());
         };
@@ -195,10 +165,7 @@ impl<'v> Object<'v, '_> {
             return Ok(());
         }
         let (path, named) = (&field.path, quote_text(named));
-        Err(Refusal::new(
-            Reason::SubjectMismatch,
-            format!("{path} is {named}, but the subject says \"{token}\""),
-        ))
+        Err(Refusal::new(Reason::SubjectMismatch, format!("{path} is {named}, but the subject says \"{token}\"")))
     }
 
     /// The complaint about the object as a whole.

@@ -26,10 +26,7 @@ pub fn traceparent(headers: Option<&HeaderMap>) -> Option<&str> {
 /// `version-trace-parent-flags` in lower-case hex; neither id all zeros. Versions after 00 may append fields.
 fn is_traceparent(value: &str) -> bool {
     let is_hex = |text: &str, length: usize| {
-        text.len() == length
-            && text
-                .bytes()
-                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        text.len() == length && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
     };
     let is_id = |text: &str, length| is_hex(text, length) && text.bytes().any(|byte| byte != b'0');
     let mut fields = value.splitn(5, '-');
@@ -54,32 +51,19 @@ pub fn reply_to(headers: Option<&HeaderMap>) -> Option<&str> {
 /// Whether an answer may be sent there: a literal subject of at most 200 bytes under one of the prefixes.
 pub fn judge_reply_to(subject: &str, prefixes: &[String]) -> bool {
     subject.len() <= 200
-        && !subject
-            .contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '*' | '>'))
+        && !subject.contains(|c: char| c.is_whitespace() || c.is_control() || matches!(c, '*' | '>'))
         && subject.split('.').all(|token| !token.is_empty())
-        && prefixes
-            .iter()
-            .any(|prefix| subject.starts_with(prefix.as_str()))
+        && prefixes.iter().any(|prefix| subject.starts_with(prefix.as_str()))
 }
 
 /// Headers as JSON, sorted: each name, spelled as it is, with its values.
 pub fn headers_to_json(headers: &HeaderMap) -> Value {
     let mut named: Vec<(&str, Value)> = headers
         .iter()
-        .map(|(name, values)| {
-            (
-                name.as_ref(),
-                values.iter().map(HeaderValue::as_str).collect(),
-            )
-        })
+        .map(|(name, values)| (name.as_ref(), values.iter().map(HeaderValue::as_str).collect()))
         .collect();
     named.sort_unstable_by_key(|(name, _)| *name);
-    Value::Object(
-        named
-            .into_iter()
-            .map(|(name, values)| (name.to_owned(), values))
-            .collect(),
-    )
+    Value::Object(named.into_iter().map(|(name, values)| (name.to_owned(), values)).collect())
 }
 
 /// Headers from the JSON that [`headers_to_json`] made. What could not stand in a header is left out.
@@ -89,12 +73,7 @@ pub fn headers_from_json(json: &Value) -> HeaderMap {
         let Ok(name) = name.parse::<HeaderName>() else {
             continue;
         };
-        for value in values
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(Value::as_str)
-        {
+        for value in values.as_array().into_iter().flatten().filter_map(Value::as_str) {
             if let Ok(value) = value.parse::<HeaderValue>() {
                 headers.append(name.clone(), value);
             }
@@ -117,12 +96,7 @@ mod tests {
 
     #[test]
     fn a_header_is_found_in_any_case_and_always_the_same() {
-        let headers = map(&[
-            ("ce-ID", "b"),
-            ("CE-Id", "a"),
-            ("CE-Id", "c"),
-            ("Empty", ""),
-        ]);
+        let headers = map(&[("ce-ID", "b"), ("CE-Id", "a"), ("CE-Id", "c"), ("Empty", "")]);
         assert_eq!(find(Some(&headers), "ce-id"), Some("a"));
         assert_eq!(find(Some(&headers), "empty"), None);
         assert_eq!(find(Some(&headers), "other"), None);
@@ -140,10 +114,7 @@ mod tests {
             (good.replacen("00", "ff", 1), false),
             (good.to_uppercase(), false),
             (good.replace("b7ad6b7169203331", "0000000000000000"), false),
-            (
-                good.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)),
-                false,
-            ),
+            (good.replace("0af7651916cd43dd8448eb211c80319c", &"0".repeat(32)), false),
             (good[..54].to_owned(), false),
             (format!("{} x", good.replacen("00", "01", 1)), false),
             ("junk".to_owned(), false),
@@ -185,17 +156,9 @@ mod tests {
 
     #[test]
     fn headers_survive_being_kept() {
-        let headers = map(&[
-            ("X-b", "1"),
-            ("x-B", "2"),
-            ("X-b", "é"),
-            ("Nats-Msg-Id", "7"),
-        ]);
+        let headers = map(&[("X-b", "1"), ("x-B", "2"), ("X-b", "é"), ("Nats-Msg-Id", "7")]);
         let json = headers_to_json(&headers);
-        assert_eq!(
-            json.to_string(),
-            r#"{"Nats-Msg-Id":["7"],"X-b":["1","é"],"x-B":["2"]}"#
-        );
+        assert_eq!(json.to_string(), r#"{"Nats-Msg-Id":["7"],"X-b":["1","é"],"x-B":["2"]}"#);
         assert_eq!(headers_from_json(&json), headers);
         let damaged = serde_json::json!({"a b": ["x"], "ok": ["a\nb", 1, "y"], "no": "list"});
         assert_eq!(headers_from_json(&damaged), map(&[("ok", "y")]));

@@ -8,8 +8,8 @@ use super::Decode;
 use super::fields::Object;
 use super::lines::{LINES, Units};
 use crate::domain::{
-    Count, CountLine, Digest, DocumentKey, Kind, MovedLine, Qty, Receipt, Refusal, Sku, Text,
-    Transfer, Warehouse, WriteOff,
+    Count, CountLine, Digest, DocumentKey, Kind, MovedLine, Qty, Receipt, Refusal, Sku, Text, Transfer, Warehouse,
+    WriteOff,
 };
 
 /// What may lie on a shelf.
@@ -29,28 +29,17 @@ pub(super) fn decoder(verb: &str) -> Option<Decode> {
 fn received(warehouse: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
     let warehouse = own(warehouse, body)?;
     let (document, lines) = documented(body)?;
-    Ok(Kind::Receive(Receipt {
-        warehouse,
-        document,
-        lines,
-    }))
+    Ok(Kind::Receive(Receipt { warehouse, document, lines }))
 }
 
 fn written_off(warehouse: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
     let warehouse = own(warehouse, body)?;
     let (document, lines) = documented(body)?;
-    Ok(Kind::WriteOff(WriteOff {
-        warehouse,
-        document,
-        lines,
-    }))
+    Ok(Kind::WriteOff(WriteOff { warehouse, document, lines }))
 }
 
 fn counted(warehouse: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
-    Ok(Kind::Count(Count {
-        warehouse: own(warehouse, body)?,
-        lines: figures(body)?,
-    }))
+    Ok(Kind::Count(Count { warehouse: own(warehouse, body)?, lines: figures(body)? }))
 }
 
 fn transferred(warehouse: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
@@ -60,11 +49,7 @@ fn transferred(warehouse: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> 
     if to == warehouse {
         return Err(target.invalid("must be another warehouse than the subject's"));
     }
-    Ok(Kind::Transfer(Transfer {
-        warehouse,
-        to,
-        lines: moved(body)?,
-    }))
+    Ok(Kind::Transfer(Transfer { warehouse, to, lines: moved(body)? }))
 }
 
 fn own(warehouse: &str, body: &Object<'_, '_>) -> Result<Warehouse, Refusal> {
@@ -75,15 +60,9 @@ fn own(warehouse: &str, body: &Object<'_, '_>) -> Result<Warehouse, Refusal> {
 /// Lines that a document may stand for.
 fn documented(body: &Object<'_, '_>) -> Result<(Option<DocumentKey>, Vec<MovedLine>), Refusal> {
     body.get("reason").map(|field| field.words()).transpose()?;
-    let document_ref = body
-        .get("document_ref")
-        .map(|field| field.name(Text::new))
-        .transpose()?;
+    let document_ref = body.get("document_ref").map(|field| field.name(Text::new)).transpose()?;
     let lines = moved(body)?;
-    let document = document_ref.map(|document_ref| DocumentKey {
-        document_ref,
-        digest: Digest::of_moved(&lines),
-    });
+    let document = document_ref.map(|document_ref| DocumentKey { document_ref, digest: Digest::of_moved(&lines) });
     Ok((document, lines))
 }
 
@@ -111,10 +90,9 @@ fn figures(body: &Object<'_, '_>) -> Result<Vec<CountLine>, Refusal> {
             }
             Entry::Occupied(earlier) if *earlier.get() == on_hand => {}
             Entry::Occupied(earlier) => {
-                return Err(figure.invalid(format_args!(
-                    "must be {}, as another line of the same sku says",
-                    earlier.get()
-                )));
+                return Err(
+                    figure.invalid(format_args!("must be {}, as another line of the same sku says", earlier.get()))
+                );
             }
         }
     }

@@ -43,10 +43,7 @@ impl Value<'_> {
             Self::Text(text) => Value::Text(Cow::Owned(text.into_owned())),
             Self::List(items) => Value::List(items.into_iter().map(Value::into_owned).collect()),
             Self::Object(entries) => Value::Object(
-                entries
-                    .into_iter()
-                    .map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned()))
-                    .collect(),
+                entries.into_iter().map(|(key, value)| (Cow::Owned(key.into_owned()), value.into_owned())).collect(),
             ),
         }
     }
@@ -54,9 +51,8 @@ impl Value<'_> {
 
 /// Reads the one value that `body` consists of.
 pub(super) fn read(body: &[u8]) -> Result<Value<'_>, Refusal> {
-    let text = std::str::from_utf8(body).map_err(|fault| {
-        Refusal::new(Reason::MalformedJson, format!("it is not UTF-8: {fault}"))
-    })?;
+    let text = std::str::from_utf8(body)
+        .map_err(|fault| Refusal::new(Reason::MalformedJson, format!("it is not UTF-8: {fault}")))?;
     let mut deserializer = serde_json::Deserializer::from_str(text);
     // Its own limit is one level short of the contract's; `Nested` counts instead.
     deserializer.disable_recursion_limit();
@@ -72,10 +68,7 @@ fn refuse(fault: &serde_json::Error) -> Refusal {
     if sentence.starts_with("number out of range") {
         return Refusal::new(Reason::InvalidField, sentence);
     }
-    Refusal::new(
-        Reason::MalformedJson,
-        format!("it is not well-formed JSON: {sentence}"),
-    )
+    Refusal::new(Reason::MalformedJson, format!("it is not well-formed JSON: {sentence}"))
 }
 
 /// Reads a value that stands inside `depth` lists and objects.
@@ -90,9 +83,7 @@ impl Nested {
         if self.depth == MAX_DEPTH {
             return Err(E::custom(format_args!("nested deeper than {MAX_DEPTH}")));
         }
-        Ok(Self {
-            depth: self.depth + 1,
-        })
+        Ok(Self { depth: self.depth + 1 })
     }
 }
 
@@ -155,10 +146,7 @@ impl<'de> Visitor<'de> for Nested {
             entries.push((key, object.next_value_seed(inside)?));
         }
         match twice(&entries) {
-            Some(key) => Err(A::Error::custom(format_args!(
-                "the key {} stands twice",
-                quote_text(key)
-            ))),
+            Some(key) => Err(A::Error::custom(format_args!("the key {} stands twice", quote_text(key)))),
             None => Ok(Value::Object(entries)),
         }
     }
@@ -228,10 +216,7 @@ mod tests {
             ("-9223372036854775808", Value::Negative(i64::MIN)),
             ("1.0", Value::Inexact(1.0)),
             ("1e3", Value::Inexact(1000.0)),
-            (
-                "18446744073709551616",
-                Value::Inexact(18_446_744_073_709_551_616.0),
-            ),
+            ("18446744073709551616", Value::Inexact(18_446_744_073_709_551_616.0)),
             (r#""a\n☕""#, Value::Text("a\n☕".into())),
             (r#""\ud83d\ude00""#, Value::Text("😀".into())),
             ("[]", Value::List(vec![])),
@@ -242,10 +227,7 @@ mod tests {
         let object = read(br#"{"a":1,"b":"x"}"#).expect("object");
         assert_eq!(
             object,
-            Value::Object(vec![
-                ("a".into(), Value::Natural(1)),
-                ("b".into(), Value::Text("x".into())),
-            ])
+            Value::Object(vec![("a".into(), Value::Natural(1)), ("b".into(), Value::Text("x".into())),])
         );
         assert_eq!(object.clone().into_owned(), object);
     }
@@ -286,10 +268,7 @@ mod tests {
         for depth in [129, 200, 100_000] {
             let refusal = refused(nested(depth));
             assert_eq!(refusal.reason, Reason::MalformedJson);
-            assert!(
-                refusal.detail.contains("nested deeper than 128"),
-                "{refusal:?}"
-            );
+            assert!(refusal.detail.contains("nested deeper than 128"), "{refusal:?}");
         }
         let objects = |depth: usize| format!("{}1{}", r#"{"a":"#.repeat(depth), "}".repeat(depth));
         assert!(read(objects(128).as_bytes()).is_ok());
@@ -299,11 +278,7 @@ mod tests {
 
     #[test]
     fn a_key_twice_is_malformed_wherever_it_stands() {
-        for body in [
-            r#"{"a":1,"a":1}"#,
-            r#"{"a":1,"\u0061":2}"#,
-            r#"{"unknown":[{"deep":{"k":1,"k":2}}]}"#,
-        ] {
+        for body in [r#"{"a":1,"a":1}"#, r#"{"a":1,"\u0061":2}"#, r#"{"unknown":[{"deep":{"k":1,"k":2}}]}"#] {
             let refusal = refused(body);
             assert_eq!(refusal.reason, Reason::MalformedJson);
             assert!(refusal.detail.contains("stands twice"), "{refusal:?}");
@@ -323,18 +298,12 @@ mod tests {
     fn a_number_beyond_all_bounds_is_a_wrong_range_and_not_a_wrong_form() {
         assert_eq!(refused(r#"{"a":1e999}"#).reason, Reason::InvalidField);
         let refusal = refused("9".repeat(400));
-        assert!(
-            refusal.detail.starts_with("number out of range"),
-            "{refusal:?}"
-        );
+        assert!(refusal.detail.starts_with("number out of range"), "{refusal:?}");
     }
 
     #[test]
     fn a_quoted_text_is_short_and_printable() {
         assert_eq!(quote_text("a\r\n\u{85}\"☕"), r#""a\r\n\u{85}\"☕""#);
-        assert_eq!(
-            quote_text(&"й".repeat(41)),
-            format!("\"{}…\"", "й".repeat(40))
-        );
+        assert_eq!(quote_text(&"й".repeat(41)), format!("\"{}…\"", "й".repeat(40)));
     }
 }

@@ -35,9 +35,7 @@ impl Units {
             return Ok(place);
         }
         let (sum, most) = (earlier.qty, QTY.end());
-        Err(line.invalid(format_args!(
-            "brings the qty of its sku to {sum}; together it must be at most {most}"
-        )))
+        Err(line.invalid(format_args!("brings the qty of its sku to {sum}; together it must be at most {most}")))
     }
 
     /// One line a SKU.
@@ -84,6 +82,5 @@ impl Slots {
 }
 
 fn instant_of(field: &Field<'_, '_>) -> Result<Timestamp, Refusal> {
-    instant::parse(field.text()?)
-        .ok_or_else(|| field.invalid("must be an RFC 3339 date and time with its offset"))
+    instant::parse(field.text()?).ok_or_else(|| field.invalid("must be an RFC 3339 date and time with its offset"))
 }

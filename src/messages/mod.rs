@@ -13,6 +13,7 @@ mod instant;
 mod inventory;
 mod json;
 mod lines;
+mod message;
 mod order;
 mod outbound;
 mod percent;
@@ -24,12 +25,11 @@ pub use dead::{Origin, dead_headers};
 pub use envelope::Inbound;
 pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, traceparent};
 pub use instant::WireTime;
+pub use message::Message;
 pub use outbound::{
-    Told, answer, headers, reply, reply_error, reply_stock, review_opened, stock_changed,
+    Told, answer, headers, reply, reply_error, reply_stock, review_opened, review_subject, stock_changed,
 };
-pub use subject::{
-    ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject,
-};
+pub use subject::{ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject};
 
 use crate::domain::{Channel, Command, EventKey, Kind, Reason, Refusal};
 use fields::Object;
@@ -50,14 +50,8 @@ pub fn decode(inbound: &Inbound<'_>) -> Result<Command, Refusal> {
     let document = json::read(inbound.payload)?;
     let envelope = envelope::open(inbound.headers, &document)?;
     let kind = decode(token, &envelope.body()?)?;
-    let event = EventKey {
-        subject: inbound.subject.into(),
-        id: envelope.event_id,
-    };
-    Ok(Command {
-        event: Some(event),
-        kind,
-    })
+    let event = EventKey { subject: inbound.subject.into(), id: envelope.event_id };
+    Ok(Command { event: Some(event), kind })
 }
 
 fn judge_size(payload: &[u8]) -> Result<(), Refusal> {
@@ -65,24 +59,17 @@ fn judge_size(payload: &[u8]) -> Result<(), Refusal> {
     if size <= MAX_BODY_BYTES {
         return Ok(());
     }
-    Err(Refusal::new(
-        Reason::TooLarge,
-        format!("its body has {size} bytes; at most {MAX_BODY_BYTES} are read"),
-    ))
+    Err(Refusal::new(Reason::TooLarge, format!("its body has {size} bytes; at most {MAX_BODY_BYTES} are read")))
 }
 
 /// The last token of `<family>.<verb>.<token>`, and what reads the body of such a message.
 fn route(subject: &str) -> Result<(&str, Decode), Refusal> {
     let unknown = || {
         let subject = json::quote_text(subject);
-        Refusal::new(
-            Reason::UnknownSubject,
-            format!("no messages are expected on {subject}"),
-        )
+        Refusal::new(Reason::UnknownSubject, format!("no messages are expected on {subject}"))
     };
     let mut tokens = subject.split('.');
-    let (Some(family), Some(verb), Some(token), None) =
-        (tokens.next(), tokens.next(), tokens.next(), tokens.next())
+    let (Some(family), Some(verb), Some(token), None) = (tokens.next(), tokens.next(), tokens.next(), tokens.next())
     else {
         return Err(unknown());
     };

@@ -4,8 +4,8 @@ use super::Decode;
 use super::fields::{Field, Object};
 use super::lines::{LINES, Slots, Units};
 use crate::domain::{
-    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, CreateOrder, Currency, Digest, Kind,
-    Money, OrderKey, OrderRef, PaymentMode, Refusal, RenewOrder, Warehouse,
+    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, CreateOrder, Currency, Digest, Kind, Money, OrderKey,
+    OrderRef, PaymentMode, Refusal, RenewOrder, Warehouse,
 };
 
 /// What reads the body of `order.<verb>.<channel>`.
@@ -20,29 +20,16 @@ pub(super) fn decoder(verb: &str) -> Option<Decode> {
 
 fn created(channel: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
     let order = order_key(channel, body)?;
-    let payment = body
-        .get("payment")
-        .map_or(Ok(PaymentMode::Online), |field| payment(&field))?;
+    let payment = body.get("payment").map_or(Ok(PaymentMode::Online), |field| payment(&field))?;
     let total = body.get("total").map(money).transpose()?;
     let hold_for_s = hold_for_s(body)?;
     let (lines, slots) = asked(body)?;
     let digest = Digest::of_order(payment, total, &lines, &slots);
-    Ok(Kind::Create(CreateOrder {
-        order,
-        payment,
-        total,
-        hold_for_s,
-        lines,
-        slots,
-        digest,
-    }))
+    Ok(Kind::Create(CreateOrder { order, payment, total, hold_for_s, lines, slots, digest }))
 }
 
 fn renewed(channel: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
-    Ok(Kind::Renew(RenewOrder {
-        order: order_key(channel, body)?,
-        hold_for_s: hold_for_s(body)?,
-    }))
+    Ok(Kind::Renew(RenewOrder { order: order_key(channel, body)?, hold_for_s: hold_for_s(body)? }))
 }
 
 fn cancelled(channel: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
@@ -51,43 +38,29 @@ fn cancelled(channel: &str, body: &Object<'_, '_>) -> Result<Kind, Refusal> {
         Some(field) => Some(field.words()?.into()),
         None => None,
     };
-    let lines = body
-        .get("lines")
-        .map(|lines| given_back(&lines))
-        .transpose()?;
-    Ok(Kind::Cancel(CancelOrder {
-        order,
-        reason,
-        lines,
-    }))
+    let lines = body.get("lines").map(|lines| given_back(&lines)).transpose()?;
+    Ok(Kind::Cancel(CancelOrder { order, reason, lines }))
 }
 
 fn order_key(channel: &str, body: &Object<'_, '_>) -> Result<OrderKey, Refusal> {
     body.judge_repeated_token("channel", channel)?;
-    Ok(OrderKey {
-        channel: Channel::stored(channel),
-        order_ref: body.require("order_ref")?.name(OrderRef::new)?,
-    })
+    Ok(OrderKey { channel: Channel::stored(channel), order_ref: body.require("order_ref")?.name(OrderRef::new)? })
 }
 
 fn payment(field: &Field<'_, '_>) -> Result<PaymentMode, Refusal> {
-    PaymentMode::from_word(field.text()?)
-        .ok_or_else(|| field.invalid("must be online, prepaid or on_delivery"))
+    PaymentMode::from_word(field.text()?).ok_or_else(|| field.invalid("must be online, prepaid or on_delivery"))
 }
 
 fn money(field: Field<'_, '_>) -> Result<Money, Refusal> {
     let money = field.into_object()?;
     let amount = money.require("amount")?.whole(0..=i64::MAX)?;
     let currency = money.require("currency")?;
-    let currency = Currency::new(currency.text()?)
-        .ok_or_else(|| currency.invalid("must be three capital letters"))?;
+    let currency = Currency::new(currency.text()?).ok_or_else(|| currency.invalid("must be three capital letters"))?;
     Ok(Money { amount, currency })
 }
 
 fn hold_for_s(body: &Object<'_, '_>) -> Result<Option<u64>, Refusal> {
-    body.get("hold_for_s")
-        .map(|field| field.at_least_one())
-        .transpose()
+    body.get("hold_for_s").map(|field| field.at_least_one()).transpose()
 }
 
 /// What a line is about.
@@ -119,11 +92,7 @@ fn asked(body: &Object<'_, '_>) -> Result<(Vec<AskedLine>, Vec<AskedSlot>), Refu
         }
     }
     let lines = units.into_lines().into_iter().zip(warehouses);
-    let lines = lines.map(|(moved, warehouse)| AskedLine {
-        sku: moved.sku,
-        qty: moved.qty,
-        warehouse,
-    });
+    let lines = lines.map(|(moved, warehouse)| AskedLine { sku: moved.sku, qty: moved.qty, warehouse });
     Ok((lines.collect(), slots.into_apart(&list)?))
 }
 
@@ -134,9 +103,9 @@ fn name_warehouse(named: &mut Option<Warehouse>, line: &Object<'_, '_>) -> Resul
     };
     let warehouse = field.name(Warehouse::new)?;
     match named {
-        Some(other) if *other != warehouse => Err(field.invalid(format_args!(
-            "must be \"{other}\", which another line of the same sku names"
-        ))),
+        Some(other) if *other != warehouse => {
+            Err(field.invalid(format_args!("must be \"{other}\", which another line of the same sku names")))
+        }
         _ => {
             *named = Some(warehouse);
             Ok(())

@@ -5,13 +5,12 @@ use async_nats::header::{HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use uuid::Uuid;
 
 use super::bodies::{
-    About, ErrorReply, Fault, Figures, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged,
-    StockReply, to_json,
+    About, ErrorReply, Fault, Figures, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged, StockReply, to_json,
 };
 use super::instant::WireTime;
 use super::subject::stock_subject;
 use crate::domain::{
-    Answer, AnswerReason, EventId, Refusal, Review, Stock, StockChange, StockKey, Timestamp, What,
+    Answer, AnswerReason, EventId, Refusal, Review, ReviewSubject, Stock, StockChange, StockKey, Timestamp, What,
 };
 
 /// An event to tell.
@@ -28,11 +27,7 @@ pub struct Told {
 /// What became of an order.
 pub fn answer(answer: &Answer, event_id: Uuid, at: Timestamp) -> Told {
     let (what, channel) = (answer.what.word(), &answer.order.channel);
-    Told {
-        event_id,
-        subject: format!("reservation.{what}.{channel}"),
-        body: reply(answer, event_id, at),
-    }
+    Told { event_id, subject: format!("reservation.{what}.{channel}"), body: reply(answer, event_id, at) }
 }
 
 /// The new figures of a stock row.
@@ -65,6 +60,11 @@ pub fn review_opened(review: &Review, review_id: i64, event_id: Uuid, at: Timest
     }
 }
 
+/// What a review is about, as its event has it.
+pub fn review_subject(subject: &ReviewSubject) -> serde_json::Value {
+    serde_json::to_value(About::of(subject)).unwrap_or_default()
+}
+
 /// The answer for whoever asked to be told directly: the same JSON as the event's.
 pub fn reply(answer: &Answer, event_id: Uuid, at: Timestamp) -> Vec<u8> {
     let is_held = answer.what == What::Held;
@@ -78,43 +78,26 @@ pub fn reply(answer: &Answer, event_id: Uuid, at: Timestamp) -> Vec<u8> {
         lines: Lines(&answer.lines),
         expires_at: answer.expires_at.filter(|_| is_held).map(WireTime),
         reason: answer.reason.map(AnswerReason::word),
-        shortages: (is_rejected || !answer.shortages.is_empty())
-            .then_some(Shortages(&answer.shortages)),
+        shortages: (is_rejected || !answer.shortages.is_empty()).then_some(Shortages(&answer.shortages)),
         occurred_at: WireTime(at),
     })
 }
 
 /// The answer to a message that cannot be processed.
 pub fn reply_error(refusal: &Refusal) -> Vec<u8> {
-    to_json(&ErrorReply {
-        error: Fault {
-            code: refusal.reason.word(),
-            message: &refusal.detail,
-        },
-    })
+    to_json(&ErrorReply { error: Fault { code: refusal.reason.word(), message: &refusal.detail } })
 }
 
 /// The answer to an inventory message: the figures of the rows it is about.
-pub fn reply_stock<'a>(
-    in_reply_to: &EventId,
-    rows: impl IntoIterator<Item = (&'a StockKey, &'a Stock)>,
-) -> Vec<u8> {
+pub fn reply_stock<'a>(in_reply_to: &EventId, rows: impl IntoIterator<Item = (&'a StockKey, &'a Stock)>) -> Vec<u8> {
     to_json(&StockReply {
         in_reply_to: in_reply_to.as_str(),
-        lines: rows
-            .into_iter()
-            .map(|(key, stock)| Figures::of(key, stock))
-            .collect(),
+        lines: rows.into_iter().map(|(key, stock)| Figures::of(key, stock)).collect(),
     })
 }
 
 /// The headers of an event: a `CloudEvent` in binary form, deduplicated by its id.
-pub fn headers(
-    event_id: Uuid,
-    ce_type: &str,
-    at: Timestamp,
-    traceparent: Option<&str>,
-) -> HeaderMap {
+pub fn headers(event_id: Uuid, ce_type: &str, at: Timestamp, traceparent: Option<&str>) -> HeaderMap {
     let name = HeaderName::from_static;
     let id = HeaderValue::from(event_id.to_string());
     let mut headers = HeaderMap::new();
@@ -138,8 +121,8 @@ pub fn headers(
 mod tests {
     use super::*;
     use crate::domain::{
-        AskedSlot, Channel, LineView, OrderKey, OrderRef, Reason, Rejection, ReservationState,
-        Resource, ReviewKind, ReviewSubject, Shortage, Sku, Warehouse,
+        AskedSlot, Channel, LineView, OrderKey, OrderRef, Reason, Rejection, ReservationState, Resource, ReviewKind,
+        ReviewSubject, Shortage, Sku, Warehouse,
     };
     use time::macros::datetime;
 
@@ -151,10 +134,7 @@ mod tests {
     }
 
     fn key(sku: &str) -> StockKey {
-        StockKey {
-            sku: Sku::new(sku).expect("sku"),
-            warehouse: Warehouse::new("main").expect("warehouse"),
-        }
+        StockKey { sku: Sku::new(sku).expect("sku"), warehouse: Warehouse::new("main").expect("warehouse") }
     }
 
     fn order() -> OrderKey {
@@ -212,11 +192,7 @@ mod tests {
         let rejected = Answer {
             reason: Some(AnswerReason::Rejected(Rejection::InsufficientStock)),
             shortages: vec![
-                Shortage::Units {
-                    sku: Sku::new("TROPA-41").expect("sku"),
-                    requested: 2,
-                    available: 1,
-                },
+                Shortage::Units { sku: Sku::new("TROPA-41").expect("sku"), requested: 2, available: 1 },
                 Shortage::Slot(AskedSlot {
                     resource: Resource::new("fitting-room-1").expect("resource"),
                     from: AT,
@@ -263,17 +239,8 @@ mod tests {
 
     #[test]
     fn figures_are_told_as_they_are_now() {
-        let stock = |on_hand, reserved, version| Stock {
-            on_hand,
-            reserved,
-            version,
-        };
-        let change = StockChange {
-            key: key("a b"),
-            before: stock(10, 2, 41),
-            after: stock(10, 3, 42),
-            cause: 0,
-        };
+        let stock = |on_hand, reserved, version| Stock { on_hand, reserved, version };
+        let change = StockChange { key: key("a b"), before: stock(10, 2, 41), after: stock(10, 3, 42), cause: 0 };
         let event = stock_changed(&change, ID, AT);
         assert_eq!(event.subject, "stock.changed.main.a%20b");
         assert_eq!(
@@ -295,12 +262,7 @@ mod tests {
 
     #[test]
     fn a_review_says_what_it_is_about() {
-        let review = |kind, subject| Review {
-            kind,
-            subject,
-            detail: "sold \"elsewhere\"".to_owned(),
-            cause: 0,
-        };
+        let review = |kind, subject| Review { kind, subject, detail: "sold \"elsewhere\"".to_owned(), cause: 0 };
         let oversold = review(ReviewKind::Oversold, ReviewSubject::Order(order()));
         let event = review_opened(&oversold, 17, ID, AT);
         assert_eq!(event.subject, "review.opened.oversold");
@@ -326,10 +288,7 @@ mod tests {
     #[test]
     fn a_refusal_is_replied_with_its_word() {
         let refusal = Refusal::new(Reason::InvalidField, "lines is missing");
-        assert_eq!(
-            text(&reply_error(&refusal)),
-            r#"{"error":{"code":"invalid_field","message":"lines is missing"}}"#
-        );
+        assert_eq!(text(&reply_error(&refusal)), r#"{"error":{"code":"invalid_field","message":"lines is missing"}}"#);
     }
 
     #[test]

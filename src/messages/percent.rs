@@ -45,12 +45,8 @@ mod tests {
 
     #[test]
     fn bytes_outside_a_token_are_written_in_hex() {
-        let cases = [
-            ("TROPA-41_b", "TROPA-41_b"),
-            ("a.b c%", "a%2Eb%20c%25"),
-            ("☕", "%E2%98%95"),
-            ("\\*>", "%5C%2A%3E"),
-        ];
+        let cases =
+            [("TROPA-41_b", "TROPA-41_b"), ("a.b c%", "a%2Eb%20c%25"), ("☕", "%E2%98%95"), ("\\*>", "%5C%2A%3E")];
         for (text, encoded) in cases {
             assert_eq!(encode(text), encoded);
             assert_eq!(decode(encoded).as_deref(), Some(text));

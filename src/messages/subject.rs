@@ -22,10 +22,7 @@ pub fn stock_subject(key: &StockKey) -> String {
 /// The stock row whose figures are told on a subject.
 pub fn parse_stock_subject(subject: &str) -> Option<StockKey> {
     let (warehouse, token) = subject.strip_prefix("stock.changed.")?.split_once('.')?;
-    Some(StockKey {
-        sku: parse_sku_token(token)?,
-        warehouse: Warehouse::new(warehouse).ok()?,
-    })
+    Some(StockKey { sku: parse_sku_token(token)?, warehouse: Warehouse::new(warehouse).ok()? })
 }
 
 /// Where the dead letter of a message stands.
@@ -35,10 +32,7 @@ pub fn dead_subject(subject: &str) -> String {
 
 /// The `CloudEvents` type of what is told on a subject: the subject without its variable tail, such as `lastunit.stock.changed`.
 pub fn ce_type(subject: &str) -> String {
-    let tail = subject
-        .match_indices('.')
-        .nth(1)
-        .map_or(subject.len(), |(dot, _)| dot);
+    let tail = subject.match_indices('.').nth(1).map_or(subject.len(), |(dot, _)| dot);
     format!("lastunit.{}", &subject[..tail])
 }
 
@@ -64,10 +58,7 @@ mod tests {
             (&longest, &"%D1%8F".repeat(100)),
         ];
         for (text, token) in cases {
-            let key = StockKey {
-                sku: Sku::new(text).expect(text),
-                warehouse: Warehouse::new("main").expect("token"),
-            };
+            let key = StockKey { sku: Sku::new(text).expect(text), warehouse: Warehouse::new("main").expect("token") };
             let subject = stock_subject(&key);
             assert_eq!(subject, format!("stock.changed.main.{token}"));
             assert_eq!(parse_stock_subject(&subject), Some(key));

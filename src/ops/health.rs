@@ -35,9 +35,7 @@ struct State {
 
 impl State {
     fn is_ready(&self) -> bool {
-        self.conditions
-            .values()
-            .all(|condition| *condition == Condition::Ready)
+        self.conditions.values().all(|condition| *condition == Condition::Ready)
     }
 }
 
@@ -104,15 +102,7 @@ impl Readiness {
 /// `ready` or `not ready`, then a line a reason and a line a warning.
 impl Display for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        writeln!(
-            f,
-            "{}",
-            if self.is_ready() {
-                "ready"
-            } else {
-                "not ready"
-            }
-        )?;
+        writeln!(f, "{}", if self.is_ready() { "ready" } else { "not ready" })?;
         for (name, condition) in &self.conditions {
             if let Condition::Not(reason) = condition {
                 writeln!(f, "{name}: {reason}")?;

@@ -39,18 +39,9 @@ pub struct Bound {
 /// The address is taken, is not ours, or is open to others without a token.
 pub async fn bind(settings: &Http) -> anyhow::Result<Bound> {
     let listen = settings.listen;
-    ensure!(
-        !settings.is_open(),
-        "http.listen: {listen} is open to others and wants a token"
-    );
-    let listener = TcpListener::bind(listen)
-        .await
-        .with_context(|| format!("http.listen: {listen}"))?;
-    Ok(Bound {
-        address: listener.local_addr().context("http.listen")?,
-        listener,
-        token: settings.token.clone(),
-    })
+    ensure!(!settings.is_open(), "http.listen: {listen} is open to others and wants a token");
+    let listener = TcpListener::bind(listen).await.with_context(|| format!("http.listen: {listen}"))?;
+    Ok(Bound { address: listener.local_addr().context("http.listen")?, listener, token: settings.token.clone() })
 }
 
 impl Bound {
@@ -70,8 +61,7 @@ impl Bound {
         stop: CancellationToken,
     ) -> anyhow::Result<()> {
         let router = router(readiness, metrics.clone(), self.token);
-        let server = axum::serve(self.listener, router)
-            .with_graceful_shutdown(stop.clone().cancelled_owned());
+        let server = axum::serve(self.listener, router).with_graceful_shutdown(stop.clone().cancelled_owned());
         tokio::select! {
             ended = async { server.await } => ended.context("http"),
             () = upkeep(&metrics) => Ok(()),
@@ -89,12 +79,10 @@ async fn upkeep(metrics: &PrometheusHandle) {
 
 /// What probes ask stands outside the guard, and so does nothing else: neither later routes nor paths that are not there.
 fn router(readiness: Readiness, metrics: PrometheusHandle, token: Option<SecretString>) -> Router {
-    let probes = Router::new()
-        .route("/healthz", get(async || "ok"))
-        .route("/readyz", get(readyz).with_state(readiness));
-    let guarded = Router::new()
-        .route("/metrics", get(render).with_state(metrics))
-        .fallback(async || StatusCode::NOT_FOUND);
+    let probes =
+        Router::new().route("/healthz", get(async || "ok")).route("/readyz", get(readyz).with_state(readiness));
+    let guarded =
+        Router::new().route("/metrics", get(render).with_state(metrics)).fallback(async || StatusCode::NOT_FOUND);
     let guarded = match token {
         Some(token) => guarded.layer(from_fn_with_state(token, guard)),
         None => guarded,
@@ -104,11 +92,7 @@ fn router(readiness: Readiness, metrics: PrometheusHandle, token: Option<SecretS
 
 async fn readyz(State(readiness): State<Readiness>) -> (StatusCode, String) {
     let (is_ready, text) = readiness.report();
-    let status = if is_ready {
-        StatusCode::OK
-    } else {
-        StatusCode::SERVICE_UNAVAILABLE
-    };
+    let status = if is_ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, text)
 }
 
@@ -129,10 +113,7 @@ fn is_bearer(request: &Request, token: &SecretString) -> bool {
     let given = request.headers().get(AUTHORIZATION);
     let given = given.and_then(|value| value.to_str().ok()?.split_once(' '));
     given.is_some_and(|(scheme, given)| {
-        let same = given
-            .trim()
-            .as_bytes()
-            .ct_eq(token.expose_secret().as_bytes());
+        let same = given.trim().as_bytes().ct_eq(token.expose_secret().as_bytes());
         scheme.eq_ignore_ascii_case("bearer") && bool::from(same)
     })
 }
@@ -155,11 +136,8 @@ mod tests {
     }
 
     async fn serve(token: Option<&str>) -> Served {
-        let settings = Http {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            token: token.map(SecretString::from),
-            ..Http::default()
-        };
+        let settings =
+            Http { listen: "127.0.0.1:0".parse().unwrap(), token: token.map(SecretString::from), ..Http::default() };
         let bound = bind(&settings).await.unwrap();
         let address = bound.address();
         let readiness = Readiness::awaiting(&["nats"]);
@@ -167,19 +145,13 @@ mod tests {
         ::metrics::with_local_recorder(&recorder, || ::metrics::counter!("seen").increment(1));
         let stop = CancellationToken::new();
         let serving = bound.serve(readiness.clone(), recorder.handle(), stop.clone());
-        Served {
-            address,
-            readiness,
-            stop,
-            task: tokio::spawn(serving),
-        }
+        Served { address, readiness, stop, task: tokio::spawn(serving) }
     }
 
     /// The status and the body.
     async fn ask(address: SocketAddr, path: &str, header: &str) -> (u16, String) {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        let request =
-            format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{header}\r\n");
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n{header}\r\n");
         stream.write_all(request.as_bytes()).await.unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await.unwrap();
@@ -191,10 +163,7 @@ mod tests {
     #[tokio::test]
     async fn probes_tell_life_and_readiness() {
         let served = serve(None).await;
-        assert_eq!(
-            ask(served.address, "/healthz", "").await,
-            (200, "ok".to_owned())
-        );
+        assert_eq!(ask(served.address, "/healthz", "").await, (200, "ok".to_owned()));
         let not_yet = (503, "not ready\nnats: starting\n".to_owned());
         assert_eq!(ask(served.address, "/readyz", "").await, not_yet);
 
@@ -230,10 +199,7 @@ mod tests {
     async fn it_ends_when_asked_although_a_client_dawdles() {
         let served = serve(None).await;
         let mut dawdler = TcpStream::connect(served.address).await.unwrap();
-        dawdler
-            .write_all(b"GET /metrics HTTP/1.1\r\n")
-            .await
-            .unwrap();
+        dawdler.write_all(b"GET /metrics HTTP/1.1\r\n").await.unwrap();
         served.stop.cancel();
         let ended = tokio::time::timeout(Duration::from_secs(5), served.task).await;
         ended.unwrap().unwrap().unwrap();
@@ -241,10 +207,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_open_address_without_a_token_is_refused() {
-        let settings = Http {
-            listen: "0.0.0.0:0".parse().unwrap(),
-            ..Http::default()
-        };
+        let settings = Http { listen: "0.0.0.0:0".parse().unwrap(), ..Http::default() };
         let refused = bind(&settings).await.unwrap_err();
         assert!(refused.to_string().contains("token"), "{refused}");
     }

@@ -62,11 +62,7 @@ impl Topology {
                     State::Differs { fields }
                 }
             };
-            differences.push(Difference {
-                id: wanted.id(),
-                kind: wanted.kind(),
-                state,
-            });
+            differences.push(Difference { id: wanted.id(), kind: wanted.kind(), state });
         }
         self.mark_overlaps(js, &mut differences).await?;
         Ok(differences)
@@ -79,16 +75,8 @@ impl Topology {
     ///
     /// [`TopologyError::Shaped`] where another program's stream is in the way, [`TopologyError::Shrinks`] where messages could be lost and that
     /// was not allowed, [`TopologyError::Ignored`] where the server is too old, [`TopologyError::Refused`], [`TopologyError::Unreachable`].
-    pub async fn apply(
-        &self,
-        js: &Context,
-        allow_shrink: bool,
-    ) -> Result<Vec<Change>, TopologyError> {
-        let shrinking = if allow_shrink {
-            Shrinking::Allowed
-        } else {
-            Shrinking::Refused
-        };
+    pub async fn apply(&self, js: &Context, allow_shrink: bool) -> Result<Vec<Change>, TopologyError> {
+        let shrinking = if allow_shrink { Shrinking::Allowed } else { Shrinking::Refused };
         self.bring(js, shrinking).await
     }
 
@@ -121,11 +109,7 @@ impl Topology {
         streams.chain(self.consumers.iter().map(Wanted::Consumer))
     }
 
-    async fn bring(
-        &self,
-        js: &Context,
-        shrinking: Shrinking,
-    ) -> Result<Vec<Change>, TopologyError> {
+    async fn bring(&self, js: &Context, shrinking: Shrinking) -> Result<Vec<Change>, TopologyError> {
         let mut made = Vec::new();
         let mut ignored = None;
         for round in 0..ROUNDS {
@@ -175,25 +159,13 @@ impl Topology {
     }
 
     /// Finds the streams that would be refused because another stream binds their subjects, before anything is changed.
-    async fn mark_overlaps(
-        &self,
-        js: &Context,
-        differences: &mut [Difference],
-    ) -> Result<(), TopologyError> {
+    async fn mark_overlaps(&self, js: &Context, differences: &mut [Difference]) -> Result<(), TopologyError> {
         let binds = |difference: &Difference| {
-            let gains = || {
-                difference
-                    .fields()
-                    .iter()
-                    .any(|field| field.field == "subjects")
-            };
+            let gains = || difference.fields().iter().any(|field| field.field == "subjects");
             difference.state == State::Missing || gains()
         };
         let ours = |id: &str| self.streams.iter().find(|stream| stream.name == id);
-        if !differences
-            .iter()
-            .any(|one| one.kind == Object::Stream && binds(one))
-        {
+        if !differences.iter().any(|one| one.kind == Object::Stream && binds(one)) {
             return Ok(());
         }
         let others = list(js).await?;
@@ -203,8 +175,7 @@ impl Topology {
                 continue;
             };
             let collision = others.clone().find_map(|(name, bound)| {
-                let overlaps =
-                    |one: &&String| bound.iter().any(|other| subject::overlap(one, other));
+                let overlaps = |one: &&String| bound.iter().any(|other| subject::overlap(one, other));
                 let subject = stream.subjects.iter().find(overlaps)?;
                 Some((subject.clone(), name.clone()))
             });
@@ -242,10 +213,9 @@ impl TopologyError {
 
 fn foreign(differences: &[Difference]) -> Vec<String> {
     let overlaps = differences.iter().filter_map(|one| match &one.state {
-        State::Overlaps { subject, by } => Some(format!(
-            "stream {} cannot bind {subject}: stream {by} of another program has it",
-            one.id
-        )),
+        State::Overlaps { subject, by } => {
+            Some(format!("stream {} cannot bind {subject}: stream {by} of another program has it", one.id))
+        }
         State::Missing | State::Differs { .. } => None,
     });
     let fixed = sentences(differences, Nature::Fixed)
@@ -258,31 +228,19 @@ fn sentences(differences: &[Difference], nature: Nature) -> Vec<String> {
     differences
         .iter()
         .flat_map(|one| {
-            let fields = one
-                .fields()
-                .iter()
-                .filter(move |field| field.nature == nature);
+            let fields = one.fields().iter().filter(move |field| field.nature == nature);
             fields.map(move |field| format!("{} {}: {field}", one.kind, one.id))
         })
         .collect()
 }
 
-async fn create(
-    js: &Context,
-    topology: &Topology,
-    wanted: Wanted<'_>,
-) -> Result<Option<Change>, TopologyError> {
+async fn create(js: &Context, topology: &Topology, wanted: Wanted<'_>) -> Result<Option<Change>, TopologyError> {
     tracing::info!(id = wanted.id(), "creating {}", wanted.kind());
     match wanted {
         Wanted::Stream(stream) => resume::create(js, topology, stream).await?,
         Wanted::Consumer(_) => wanted.write(js, "CREATE", wanted.config()).await?,
     }
-    Ok(Some(Change {
-        id: wanted.id(),
-        kind: wanted.kind(),
-        action: Action::Created,
-        fields: Vec::new(),
-    }))
+    Ok(Some(Change { id: wanted.id(), kind: wanted.kind(), action: Action::Created, fields: Vec::new() }))
 }
 
 /// None where nothing is left to change.
@@ -305,12 +263,7 @@ async fn update(
         tracing::info!(id = wanted.id(), "changing {}: {field}", wanted.kind());
     }
     wanted.write(js, "UPDATE", &config).await?;
-    Ok(Some(Change {
-        id: wanted.id(),
-        kind: wanted.kind(),
-        action: Action::Updated,
-        fields,
-    }))
+    Ok(Some(Change { id: wanted.id(), kind: wanted.kind(), action: Action::Updated, fields }))
 }
 
 /// Whether the refusal means that the object appeared or vanished since it was looked at.

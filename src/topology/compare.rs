@@ -84,9 +84,7 @@ impl std::fmt::Display for Object {
 
 impl std::fmt::Display for FieldDifference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self {
-            field, have, want, ..
-        } = self;
+        let Self { field, have, want, .. } = self;
         write!(f, "{field} is {have}, shall be {want}")
     }
 }
@@ -103,10 +101,7 @@ impl Difference {
 
 /// The fields in which `have` is not what `want` asks for.
 pub(super) fn compare(fields: &[Field], want: &Config, have: &Config) -> Vec<FieldDifference> {
-    fields
-        .iter()
-        .filter_map(|field| field.difference(want, have))
-        .collect()
+    fields.iter().filter_map(|field| field.difference(want, have)).collect()
 }
 
 /// `have` with the differing fields as they shall be. What shrinks is left as it is unless it `may_shrink`.
@@ -140,20 +135,13 @@ impl Field {
             None => self.unsaid.value().unwrap_or_default(),
         };
         let nature = self.nature(&want, &have)?;
-        Some(FieldDifference {
-            field: self.name,
-            have,
-            want,
-            nature,
-        })
+        Some(FieldDifference { field: self.name, have, want, nature })
     }
 
     /// What shall be, none where anything may. A number 0 is the broker's way of saying nothing.
     fn wanted(&self, want: &Config) -> Option<Value> {
         let said = want.get(self.name);
-        said.filter(|value| value.as_i64() != Some(0))
-            .cloned()
-            .or_else(|| self.unsaid.value())
+        said.filter(|value| value.as_i64() != Some(0)).cloned().or_else(|| self.unsaid.value())
     }
 
     /// What going from `have` to `want` means; none where they are the same.
@@ -193,10 +181,7 @@ impl Field {
 fn limit(value: &Value) -> i128 {
     match value.as_i64() {
         Some(number) if number > 0 => number.into(),
-        _ => value
-            .as_u64()
-            .filter(|number| *number > 0)
-            .map_or(i128::MAX, Into::into),
+        _ => value.as_u64().filter(|number| *number > 0).map_or(i128::MAX, Into::into),
     }
 }
 
@@ -211,17 +196,13 @@ fn union(have: &[Value], want: &[Value]) -> Value {
 
 /// Whether `items` have `one`, sources being told apart by all they say.
 fn has(items: &[Value], one: &Value) -> bool {
-    items
-        .iter()
-        .any(|item| holds(item, one) && holds(one, item))
+    items.iter().any(|item| holds(item, one) && holds(one, item))
 }
 
 /// Whether `have` has everything that `want` says. Servers add to objects what they know more.
 fn holds(want: &Value, have: &Value) -> bool {
     match want {
-        Value::Object(said) => said
-            .iter()
-            .all(|(key, value)| holds(value, have.get(key).unwrap_or(&Value::Null))),
+        Value::Object(said) => said.iter().all(|(key, value)| holds(value, have.get(key).unwrap_or(&Value::Null))),
         _ => want == have || (is_nothing(want) && is_nothing(have)),
     }
 }
@@ -261,7 +242,8 @@ mod tests {
 
     #[test]
     fn what_a_server_adds_is_no_difference() {
-        let want = json!({ "name": "A", "subjects": ["a.>"], "retention": "limits", "storage": "file", "max_msgs": -1 });
+        let want =
+            json!({ "name": "A", "subjects": ["a.>"], "retention": "limits", "storage": "file", "max_msgs": -1 });
         let have = json!({ "name": "A", "subjects": ["a.>"], "retention": "limits", "storage": "file", "max_msgs": -1,
             "max_age": 0, "max_bytes": -1, "max_msgs_per_subject": -1, "max_msg_size": -1, "max_consumers": -1, "discard": "old",
             "num_replicas": 3, "sealed": false, "compression": "none", "consumer_limits": {}, "allow_direct": true,
@@ -271,22 +253,16 @@ mod tests {
 
     #[test]
     fn a_lower_limit_shrinks_and_a_higher_one_does_not() {
-        for (want, have, nature) in [
-            (10, 20, Nature::Shrinks),
-            (10, -1, Nature::Shrinks),
-            (20, 10, Nature::Applies),
-            (-1, 10, Nature::Applies),
-        ] {
+        for (want, have, nature) in
+            [(10, 20, Nature::Shrinks), (10, -1, Nature::Shrinks), (20, 10, Nature::Applies), (-1, 10, Nature::Applies)]
+        {
             for key in ["max_bytes", "max_age", "max_msgs", "max_msgs_per_subject"] {
                 let found = natures(json!({ key: want }), json!({ key: have }));
                 assert_eq!(found.len(), 1, "{key} {want} {have}");
                 assert_eq!(found[0].1, nature, "{key} {want} {have}");
             }
         }
-        assert_eq!(
-            natures(json!({ "max_msgs": -1 }), json!({ "max_msgs": 0 })),
-            []
-        );
+        assert_eq!(natures(json!({ "max_msgs": -1 }), json!({ "max_msgs": 0 })), []);
     }
 
     #[test]
@@ -294,18 +270,9 @@ mod tests {
         let subjects = |subjects: Value| json!({ "subjects": subjects });
         let of = |want, have| natures(subjects(want), subjects(have));
         assert_eq!(of(json!(["a", "b"]), json!(["b", "a"])), []);
-        assert_eq!(
-            of(json!(["a", "b"]), json!(["a"])),
-            [("subjects", Nature::Applies)]
-        );
-        assert_eq!(
-            of(json!(["a"]), json!(["a", "b"])),
-            [("subjects", Nature::Shrinks)]
-        );
-        assert_eq!(
-            of(json!(["a"]), json!(["b"])),
-            [("subjects", Nature::Shrinks)]
-        );
+        assert_eq!(of(json!(["a", "b"]), json!(["a"])), [("subjects", Nature::Applies)]);
+        assert_eq!(of(json!(["a"]), json!(["a", "b"])), [("subjects", Nature::Shrinks)]);
+        assert_eq!(of(json!(["a"]), json!(["b"])), [("subjects", Nature::Shrinks)]);
     }
 
     #[test]
@@ -317,18 +284,13 @@ mod tests {
             ("sealed", json!(true)),
             ("max_consumers", json!(1)),
         ] {
-            assert_eq!(
-                natures(json!({}), json!({ key: have })),
-                [(key, Nature::Fixed)]
-            );
+            assert_eq!(natures(json!({}), json!({ key: have })), [(key, Nature::Fixed)]);
         }
     }
 
     #[test]
     fn what_changes_a_messages_fate_is_compared_though_unsaid() {
-        let want = config(
-            json!({ "durable_name": "a", "ack_policy": "explicit", "filter_subject": "a.>" }),
-        );
+        let want = config(json!({ "durable_name": "a", "ack_policy": "explicit", "filter_subject": "a.>" }));
         for (key, have) in [
             ("deliver_subject", json!("push.me")),
             ("filter_subjects", json!(["a.b", "a.c"])),
@@ -345,12 +307,10 @@ mod tests {
 
     #[test]
     fn a_change_keeps_what_the_file_does_not_say() {
-        let have = config(
-            json!({ "name": "A", "max_bytes": 20, "subjects": ["a", "x"], "num_replicas": 3, "max_age": 5,
-            "metadata": { "_nats.level": "4", "team": "b" } }),
-        );
-        let want =
-            config(json!({ "name": "A", "max_bytes": 10, "subjects": ["a", "b"], "max_age": 9 }));
+        let have =
+            config(json!({ "name": "A", "max_bytes": 20, "subjects": ["a", "x"], "num_replicas": 3, "max_age": 5,
+            "metadata": { "_nats.level": "4", "team": "b" } }));
+        let want = config(json!({ "name": "A", "max_bytes": 10, "subjects": ["a", "b"], "max_age": 9 }));
         let differences = compare(STREAM, &want, &have);
         let left = changed(&have, &differences, false);
         assert_eq!(left["max_bytes"], 20);

@@ -73,27 +73,15 @@ impl Unsaid {
 }
 
 const fn field(name: &'static str, kind: Kind, rule: Rule, unsaid: Unsaid) -> Field {
-    Field {
-        name,
-        kind,
-        rule,
-        unsaid,
-    }
+    Field { name, kind, rule, unsaid }
 }
 
 use Kind::{Flag, Labels, Object, Objects, Text, Texts, Whole, Wholes};
 use Rule::{Fixed, Free, Identity, Limit, Set};
 use Unsaid::{Anything, Nothing, Number};
 
-const SOURCE: &[&str] = &[
-    "name",
-    "opt_start_seq",
-    "opt_start_time",
-    "filter_subject",
-    "external",
-    "subject_transforms",
-    "consumer",
-];
+const SOURCE: &[&str] =
+    &["name", "opt_start_seq", "opt_start_time", "filter_subject", "external", "subject_transforms", "consumer"];
 const TRANSFORM: &[&str] = &["src", "dest"];
 const NO_LIMIT: Unsaid = Number(-1);
 
@@ -104,24 +92,9 @@ pub(super) const STREAM: &[Field] = &[
     field("subjects", Texts, Set, Nothing),
     field("sources", Objects(SOURCE), Set, Nothing),
     field("mirror", Object(SOURCE), Fixed, Nothing),
-    field(
-        "retention",
-        Kind::Word(&["limits", "interest", "workqueue"]),
-        Fixed,
-        Unsaid::Word("limits"),
-    ),
-    field(
-        "storage",
-        Kind::Word(&["file", "memory"]),
-        Fixed,
-        Unsaid::Word("file"),
-    ),
-    field(
-        "discard",
-        Kind::Word(&["old", "new"]),
-        Free,
-        Unsaid::Word("old"),
-    ),
+    field("retention", Kind::Word(&["limits", "interest", "workqueue"]), Fixed, Unsaid::Word("limits")),
+    field("storage", Kind::Word(&["file", "memory"]), Fixed, Unsaid::Word("file")),
+    field("discard", Kind::Word(&["old", "new"]), Free, Unsaid::Word("old")),
     field("discard_new_per_subject", Flag, Free, Nothing),
     field("max_bytes", Whole, Limit, NO_LIMIT),
     field("max_age", Whole, Limit, Number(0)),
@@ -139,26 +112,11 @@ pub(super) const STREAM: &[Field] = &[
     field("allow_rollup_hdrs", Flag, Free, Anything),
     field("deny_delete", Flag, Free, Anything),
     field("deny_purge", Flag, Free, Anything),
-    field(
-        "republish",
-        Object(&["src", "dest", "headers_only"]),
-        Free,
-        Anything,
-    ),
-    field(
-        "placement",
-        Object(&["cluster", "tags", "preferred"]),
-        Free,
-        Anything,
-    ),
+    field("republish", Object(&["src", "dest", "headers_only"]), Free, Anything),
+    field("placement", Object(&["cluster", "tags", "preferred"]), Free, Anything),
     field("metadata", Labels, Free, Anything),
     field("compression", Text, Free, Anything),
-    field(
-        "consumer_limits",
-        Object(&["inactive_threshold", "max_ack_pending"]),
-        Free,
-        Anything,
-    ),
+    field("consumer_limits", Object(&["inactive_threshold", "max_ack_pending"]), Free, Anything),
     field("first_seq", Whole, Identity, Anything),
     field("allow_msg_ttl", Flag, Free, Anything),
     field("subject_delete_marker_ttl", Whole, Free, Anything),
@@ -181,12 +139,7 @@ pub(super) const CONSUMER: &[Field] = &[
     field("deliver_policy", Text, Fixed, Unsaid::Word("all")),
     field("opt_start_seq", Whole, Fixed, Nothing),
     field("opt_start_time", Text, Fixed, Nothing),
-    field(
-        "ack_policy",
-        Kind::Word(&["explicit", "all", "none"]),
-        Fixed,
-        Unsaid::Word("none"),
-    ),
+    field("ack_policy", Kind::Word(&["explicit", "all", "none"]), Fixed, Unsaid::Word("none")),
     field("replay_policy", Text, Fixed, Unsaid::Word("instant")),
     field("filter_subject", Text, Free, Nothing),
     field("filter_subjects", Texts, Free, Nothing),
@@ -221,9 +174,7 @@ impl Kind {
             Self::Whole => is_whole(value),
             Self::Texts => all(value, Value::is_string),
             Self::Wholes => all(value, is_whole),
-            Self::Labels => value
-                .as_object()
-                .is_some_and(|labels| labels.values().all(Value::is_string)),
+            Self::Labels => value.as_object().is_some_and(|labels| labels.values().all(Value::is_string)),
             Self::Object(keys) => return object_complaint(value, keys),
             Self::Objects(keys) => match value.as_array() {
                 Some(items) => return items.iter().find_map(|item| object_complaint(item, keys)),

@@ -46,17 +46,11 @@ pub(super) fn load(dir: Option<&Path>, prefix: &str) -> Result<Topology, Topolog
     if !prefix.is_empty() && !subject::is_token(prefix) {
         return Err(TopologyError::Prefix(prefix.to_owned()));
     }
-    let mut topology = Topology {
-        streams: Vec::new(),
-        consumers: Vec::new(),
-        prefix: prefix.to_owned(),
-    };
+    let mut topology = Topology { streams: Vec::new(), consumers: Vec::new(), prefix: prefix.to_owned() };
     for found in gather(dir)? {
         match &found.durable {
             None => topology.streams.push(read_stream(&found, prefix)?),
-            Some(durable) => topology
-                .consumers
-                .push(read_consumer(&found, durable, prefix)?),
+            Some(durable) => topology.consumers.push(read_consumer(&found, durable, prefix)?),
         }
     }
     Ok(topology)
@@ -64,19 +58,15 @@ pub(super) fn load(dir: Option<&Path>, prefix: &str) -> Result<Topology, Topolog
 
 /// The shipped files, each replaced by the one of `dir` that is about the same.
 fn gather(dir: Option<&Path>) -> Result<Vec<Found>, TopologyError> {
-    let mut all = SHIPPED
-        .iter()
-        .map(|(name, text)| found(name, name, (*text).to_owned()))
-        .collect::<Result<Vec<_>, _>>()?;
+    let mut all =
+        SHIPPED.iter().map(|(name, text)| found(name, name, (*text).to_owned())).collect::<Result<Vec<_>, _>>()?;
     let mut replaced = vec![false; all.len()];
     for path in dir.map(json_files).transpose()?.unwrap_or_default() {
         let label = path.display().to_string();
         let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, &error))?;
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let own = found(&label, &name, text)?;
-        let same = |other: &Found| {
-            other.family == own.family && other.durable.is_some() == own.durable.is_some()
-        };
+        let same = |other: &Found| other.family == own.family && other.durable.is_some() == own.durable.is_some();
         match all.iter().position(same) {
             None => return Err(wrong(&label, "is about none of our streams or consumers")),
             Some(at) if replaced[at] => {
@@ -110,18 +100,10 @@ fn found(path: &str, name: &str, text: String) -> Result<Found, TopologyError> {
         [stream, "stream", "json"] => (stream, None),
         [stream, durable, "consumer", "json"] => (stream, Some(durable.to_owned())),
         _ => {
-            return Err(wrong(
-                path,
-                "is named neither <STREAM>.stream.json nor <STREAM>.<durable>.consumer.json",
-            ));
+            return Err(wrong(path, "is named neither <STREAM>.stream.json nor <STREAM>.<durable>.consumer.json"));
         }
     };
-    Ok(Found {
-        path: path.to_owned(),
-        family: family.to_owned(),
-        durable,
-        text,
-    })
+    Ok(Found { path: path.to_owned(), family: family.to_owned(), durable, text })
 }
 
 fn read_stream(found: &Found, prefix: &str) -> Result<StreamFile, TopologyError> {
@@ -138,23 +120,14 @@ fn read_stream(found: &Found, prefix: &str) -> Result<StreamFile, TopologyError>
     })
 }
 
-fn read_consumer(
-    found: &Found,
-    durable: &str,
-    prefix: &str,
-) -> Result<ConsumerFile, TopologyError> {
+fn read_consumer(found: &Found, durable: &str, prefix: &str) -> Result<ConsumerFile, TopologyError> {
     let mut raw = parse(found, CONSUMER)?;
     expect(found, &raw, "durable_name", durable)?;
     if raw.contains_key("filter_subjects") {
         // nats-server 2.9 takes it, ignores it, and delivers everything.
-        return Err(wrong(
-            &found.path,
-            "`filter_subjects` is not understood by every server; use `filter_subject`",
-        ));
+        return Err(wrong(&found.path, "`filter_subjects` is not understood by every server; use `filter_subject`"));
     }
-    prefix_key(&mut raw, "filter_subject", |subject| {
-        subject::published(prefix, subject)
-    });
+    prefix_key(&mut raw, "filter_subject", |subject| subject::published(prefix, subject));
     let typed = typed::<consumer::Config>(found, &raw)?;
     let config = pull::Config::try_from_consumer_config(typed)
         .map_err(|error| wrong(&found.path, &format!("`deliver_subject`: {error}")))?;
@@ -170,8 +143,7 @@ fn read_consumer(
 
 /// The file's configuration, each key known and of its type.
 fn parse(found: &Found, fields: &[Field]) -> Result<Config, TopologyError> {
-    let config = serde_json::from_str::<Config>(&found.text)
-        .map_err(|error| wrong(&found.path, &error.to_string()))?;
+    let config = serde_json::from_str::<Config>(&found.text).map_err(|error| wrong(&found.path, &error.to_string()))?;
     for (key, value) in &config {
         let field = fields
             .iter()
@@ -185,22 +157,15 @@ fn parse(found: &Found, fields: &[Field]) -> Result<Config, TopologyError> {
 }
 
 /// The same configuration as the client library understands it: the last check of words and ranges.
-fn typed<T: serde::de::DeserializeOwned>(
-    found: &Found,
-    config: &Config,
-) -> Result<T, TopologyError> {
-    serde_json::from_value(Value::Object(config.clone()))
-        .map_err(|error| wrong(&found.path, &error.to_string()))
+fn typed<T: serde::de::DeserializeOwned>(found: &Found, config: &Config) -> Result<T, TopologyError> {
+    serde_json::from_value(Value::Object(config.clone())).map_err(|error| wrong(&found.path, &error.to_string()))
 }
 
 /// A file's name and its content must name the same object.
 fn expect(found: &Found, config: &Config, key: &str, named: &str) -> Result<(), TopologyError> {
     match config.get(key).and_then(Value::as_str) {
         Some(value) if value == named => Ok(()),
-        value => Err(wrong(
-            &found.path,
-            &format!("`{key}` is {value:?}, the file's name says {named:?}"),
-        )),
+        value => Err(wrong(&found.path, &format!("`{key}` is {value:?}, the file's name says {named:?}"))),
     }
 }
 
@@ -231,23 +196,15 @@ fn prefix_text(value: &mut Value, prefixed: impl Fn(&str) -> String) {
 }
 
 fn items(value: Option<&mut Value>) -> &mut [Value] {
-    value
-        .and_then(Value::as_array_mut)
-        .map_or(&mut [], Vec::as_mut_slice)
+    value.and_then(Value::as_array_mut).map_or(&mut [], Vec::as_mut_slice)
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> TopologyError {
-    wrong(
-        &path.display().to_string(),
-        &format!("cannot be read: {error}"),
-    )
+    wrong(&path.display().to_string(), &format!("cannot be read: {error}"))
 }
 
 fn wrong(file: &str, detail: &str) -> TopologyError {
-    TopologyError::File {
-        file: file.to_owned(),
-        detail: detail.to_owned(),
-    }
+    TopologyError::File { file: file.to_owned(), detail: detail.to_owned() }
 }
 
 #[cfg(test)]
@@ -262,55 +219,24 @@ mod tests {
     }
 
     fn shipped(name: &str) -> &'static str {
-        SHIPPED
-            .iter()
-            .find(|(file, _)| *file == name)
-            .expect(name)
-            .1
+        SHIPPED.iter().find(|(file, _)| *file == name).expect(name).1
     }
 
     fn complaint(name: &str, from: &str, to: &str) -> String {
         let text = shipped(name);
         assert!(text.contains(from), "{text}");
-        with(name, &text.replace(from, to))
-            .expect_err(to)
-            .to_string()
+        with(name, &text.replace(from, to)).expect_err(to).to_string()
     }
 
     #[test]
     fn a_typo_is_named_with_its_file_and_key() {
         for (name, from, to, key) in [
-            (
-                "ORDERS.stream.json",
-                "\"max_bytes\"",
-                "\"max_byte\"",
-                "`max_byte`",
-            ),
-            (
-                "ORDERS.stream.json",
-                "\"limits\"",
-                "\"limit\"",
-                "`retention`",
-            ),
+            ("ORDERS.stream.json", "\"max_bytes\"", "\"max_byte\"", "`max_byte`"),
+            ("ORDERS.stream.json", "\"limits\"", "\"limit\"", "`retention`"),
             ("ORDERS.stream.json", "-1,", "\"-1\",", "`max_msgs`"),
-            (
-                "STOCK_LATEST.stream.json",
-                "\"name\": \"STOCK\"",
-                "\"nam\": \"STOCK\"",
-                "`nam`",
-            ),
-            (
-                "ORDERS.lastunit-orders.consumer.json",
-                "\"ack_wait\"",
-                "\"ackwait\"",
-                "`ackwait`",
-            ),
-            (
-                "ORDERS.lastunit-orders.consumer.json",
-                "\"all\"",
-                "\"al\"",
-                "`al`",
-            ),
+            ("STOCK_LATEST.stream.json", "\"name\": \"STOCK\"", "\"nam\": \"STOCK\"", "`nam`"),
+            ("ORDERS.lastunit-orders.consumer.json", "\"ack_wait\"", "\"ackwait\"", "`ackwait`"),
+            ("ORDERS.lastunit-orders.consumer.json", "\"all\"", "\"al\"", "`al`"),
             (
                 "ORDERS.lastunit-orders.consumer.json",
                 "\"filter_subject\": \"order.>\"",
@@ -371,22 +297,12 @@ mod tests {
     fn shipped_files_survive_the_client_librarys_types() {
         let topology = load(None, "").expect("valid");
         for stream in &topology.streams {
-            let typed: stream::Config =
-                serde_json::from_value(Value::Object(stream.config.clone())).expect("typed");
-            kept(
-                &stream.file,
-                &stream.config,
-                &serde_json::to_value(typed).expect("JSON"),
-            );
+            let typed: stream::Config = serde_json::from_value(Value::Object(stream.config.clone())).expect("typed");
+            kept(&stream.file, &stream.config, &serde_json::to_value(typed).expect("JSON"));
         }
         for consumer in &topology.consumers {
-            let typed: consumer::Config =
-                serde_json::from_value(Value::Object(consumer.raw.clone())).expect("typed");
-            kept(
-                &consumer.file,
-                &consumer.raw,
-                &serde_json::to_value(typed).expect("JSON"),
-            );
+            let typed: consumer::Config = serde_json::from_value(Value::Object(consumer.raw.clone())).expect("typed");
+            kept(&consumer.file, &consumer.raw, &serde_json::to_value(typed).expect("JSON"));
         }
     }
 

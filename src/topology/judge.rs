@@ -6,9 +6,7 @@ use serde_json::Value;
 
 use super::fields::{CONSUMER, Field, STREAM};
 use super::files::SHIPPED;
-use super::{
-    Config, ConsumerFile, INBOUND, OUTBOUND, StreamFile, Topology, TopologyError, subject,
-};
+use super::{Config, ConsumerFile, INBOUND, OUTBOUND, StreamFile, Topology, TopologyError, subject};
 
 /// The least room of an inbound stream, in bytes.
 const INBOUND_BYTES_MIN: i64 = 1 << 30;
@@ -28,23 +26,15 @@ impl Topology {
                 family if OUTBOUND.contains(&family) => outbound(stream),
                 _ => latest(stream),
             };
-            findings.extend(
-                found
-                    .into_iter()
-                    .chain(self.unbound(stream))
-                    .map(|said| format!("{}: {said}", stream.file)),
-            );
+            findings
+                .extend(found.into_iter().chain(self.unbound(stream)).map(|said| format!("{}: {said}", stream.file)));
         }
         for consumer in &self.consumers {
             let found = durable(consumer).into_iter();
             findings.extend(found.map(|said| format!("{}: {said}", consumer.file)));
         }
         findings.extend(self.overlaps());
-        if findings.is_empty() {
-            Ok(())
-        } else {
-            Err(TopologyError::Judged(findings))
-        }
+        if findings.is_empty() { Ok(()) } else { Err(TopologyError::Judged(findings)) }
     }
 
     /// The subjects of the contract that the stream's file leaves out.
@@ -69,16 +59,11 @@ impl Topology {
         let mut findings = Vec::new();
         for (at, left) in self.streams.iter().enumerate() {
             for right in &self.streams[at + 1..] {
-                let pairs = left
-                    .subjects
-                    .iter()
-                    .flat_map(|one| right.subjects.iter().map(move |other| (one, other)));
+                let pairs = left.subjects.iter().flat_map(|one| right.subjects.iter().map(move |other| (one, other)));
                 findings.extend(
                     pairs
                         .filter(|(one, other)| subject::overlap(one, other))
-                        .map(|(one, other)| {
-                            format!("{}: {one} overlaps {other} of {}", left.file, right.file)
-                        }),
+                        .map(|(one, other)| format!("{}: {one} overlaps {other} of {}", left.file, right.file)),
                 );
             }
         }
@@ -179,10 +164,7 @@ mod tests {
 
     fn said_of(family: &str, key: &str, value: Value) -> String {
         let mut topology = Topology::load(None, "").expect("valid");
-        let stream = topology
-            .streams
-            .iter_mut()
-            .find(|stream| stream.family == family);
+        let stream = topology.streams.iter_mut().find(|stream| stream.family == family);
         stream.expect("known").config.insert(key.to_owned(), value);
         match topology.judge(KEEP) {
             Ok(()) => String::new(),
@@ -201,10 +183,7 @@ mod tests {
     #[test]
     fn the_shipped_streams_fit_into_16_gib() {
         let topology = Topology::load(None, "").expect("valid");
-        let sizes = topology
-            .streams
-            .iter()
-            .map(|stream| number(&stream.config, "max_bytes"));
+        let sizes = topology.streams.iter().map(|stream| number(&stream.config, "max_bytes"));
         assert!(sizes.clone().all(|bytes| bytes > 0));
         assert!(sizes.sum::<i64>() <= 16 << 30);
     }
@@ -221,27 +200,17 @@ mod tests {
             ("retention", json!("workqueue")),
         ] {
             let said = said_of("INVENTORY", key, value);
-            assert!(
-                said.contains("INVENTORY.stream.json") && said.contains(key),
-                "{said}"
-            );
+            assert!(said.contains("INVENTORY.stream.json") && said.contains(key), "{said}");
         }
-        assert_eq!(
-            said_of("ORDERS", "duplicate_window", json!(100_000_000)),
-            ""
-        );
+        assert_eq!(said_of("ORDERS", "duplicate_window", json!(100_000_000)), "");
     }
 
     #[test]
     fn the_inbox_outlives_the_streams() {
         let topology = Topology::load(None, "").expect("valid");
         let week = Duration::from_hours(7 * 24);
-        topology
-            .judge(week)
-            .expect_err("a week is as long as the streams keep");
-        topology
-            .judge(week + Duration::from_secs(1))
-            .expect("longer");
+        topology.judge(week).expect_err("a week is as long as the streams keep");
+        topology.judge(week + Duration::from_secs(1)).expect("longer");
     }
 
     #[test]

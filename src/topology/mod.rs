@@ -105,9 +105,7 @@ impl Topology {
 
     /// The durable consumer of that family's stream, if it has one.
     pub fn consumer_of(&self, family: &str) -> Option<&ConsumerFile> {
-        self.consumers
-            .iter()
-            .find(|consumer| consumer.family == family)
+        self.consumers.iter().find(|consumer| consumer.family == family)
     }
 
     /// What the stream of that family is called at the broker.

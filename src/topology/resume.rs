@@ -17,11 +17,7 @@ use super::{Config, StreamFile, Topology, TopologyError};
 const SOURCE_HEADER: &str = "Nats-Stream-Source:";
 
 /// Creates a stream, continued where one of its name ended as far as those that source it know.
-pub(super) async fn create(
-    js: &Context,
-    topology: &Topology,
-    stream: &StreamFile,
-) -> Result<(), TopologyError> {
+pub(super) async fn create(js: &Context, topology: &Topology, stream: &StreamFile) -> Result<(), TopologyError> {
     let mut config = stream.config.clone();
     let mut sourcing = Vec::new();
     let readers = topology.streams.iter();
@@ -61,11 +57,7 @@ fn as_sourcing(reader: &StreamFile, have: &Config) -> Config {
 }
 
 /// Ends the sourcing and begins it again: a server looks for a stream that is back only every ten seconds or so.
-async fn source_anew(
-    js: &Context,
-    reader: &StreamFile,
-    config: Config,
-) -> Result<(), TopologyError> {
+async fn source_anew(js: &Context, reader: &StreamFile, config: Config) -> Result<(), TopologyError> {
     let mut without = config.clone();
     without.remove("sources");
     // Not compared with what comes back: another copy may be at the same.
@@ -81,11 +73,7 @@ fn sources(config: &Config, name: &str) -> bool {
 }
 
 /// The sequence in `name` of the last message that `reader` has from it.
-async fn last_sourced(
-    js: &Context,
-    reader: &StreamFile,
-    name: &str,
-) -> Result<Option<u64>, TopologyError> {
+async fn last_sourced(js: &Context, reader: &StreamFile, name: &str) -> Result<Option<u64>, TopologyError> {
     let info = format!("STREAM.INFO.{}", reader.name);
     let info = ask(js, &reader.name, info, &json!({})).await?;
     let last = json!({ "seq": info["state"]["last_seq"] });
@@ -100,9 +88,7 @@ async fn last_sourced(
 
 fn sequence(headers: Option<&str>, name: &str) -> Option<u64> {
     let headers = String::from_utf8(STANDARD.decode(headers?).ok()?).ok()?;
-    let source = headers
-        .lines()
-        .find_map(|line| line.strip_prefix(SOURCE_HEADER))?;
+    let source = headers.lines().find_map(|line| line.strip_prefix(SOURCE_HEADER))?;
     let mut words = source.split_whitespace();
     (words.next()? == name).then_some(())?;
     words.next()?.parse().ok()
@@ -115,8 +101,7 @@ mod tests {
     #[test]
     fn the_sequence_is_read_from_both_forms_of_the_header() {
         for header in ["STOCK 5", "STOCK 5 > > stock.changed.main.A"] {
-            let headers =
-                STANDARD.encode(format!("NATS/1.0\r\nNats-Stream-Source: {header}\r\n\r\n"));
+            let headers = STANDARD.encode(format!("NATS/1.0\r\nNats-Stream-Source: {header}\r\n\r\n"));
             assert_eq!(sequence(Some(&headers), "STOCK"), Some(5));
             assert_eq!(sequence(Some(&headers), "OTHER"), None);
         }

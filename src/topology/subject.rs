@@ -6,27 +6,17 @@ const TOKEN_MAX: usize = 64;
 /// Whether `text` can be one token of a subject.
 pub(super) fn is_token(text: &str) -> bool {
     (1..=TOKEN_MAX).contains(&text.len())
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 /// A stream's name under a prefix. Names may not contain a dot.
 pub(super) fn stream_name(prefix: &str, family: &str) -> String {
-    if prefix.is_empty() {
-        family.to_owned()
-    } else {
-        format!("{prefix}_{family}")
-    }
+    if prefix.is_empty() { family.to_owned() } else { format!("{prefix}_{family}") }
 }
 
 /// A subject under a prefix.
 pub(super) fn published(prefix: &str, subject: &str) -> String {
-    if prefix.is_empty() {
-        subject.to_owned()
-    } else {
-        format!("{prefix}.{subject}")
-    }
+    if prefix.is_empty() { subject.to_owned() } else { format!("{prefix}.{subject}") }
 }
 
 /// Whether some subject matches both patterns.
@@ -51,20 +41,13 @@ mod tests {
 
     #[test]
     fn patterns_overlap_where_a_subject_matches_both() {
-        for (left, right) in [
-            ("order.>", "order.created.web"),
-            ("order.*.web", "order.created.*"),
-            (">", "dead.>"),
-            ("a.b", "a.b"),
-        ] {
+        for (left, right) in
+            [("order.>", "order.created.web"), ("order.*.web", "order.created.*"), (">", "dead.>"), ("a.b", "a.b")]
+        {
             assert!(overlap(left, right), "{left} {right}");
             assert!(overlap(right, left), "{right} {left}");
         }
-        for (left, right) in [
-            ("order.>", "order"),
-            ("order.>", "orders.>"),
-            ("order.*", "order.created.web"),
-        ] {
+        for (left, right) in [("order.>", "order"), ("order.>", "orders.>"), ("order.*", "order.created.web")] {
             assert!(!overlap(left, right), "{left} {right}");
             assert!(!overlap(right, left), "{right} {left}");
         }

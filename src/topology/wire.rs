@@ -60,8 +60,7 @@ impl<'a> Wanted<'a> {
         match ask(js, &self.id(), request, &json!({})).await {
             Ok(answer) => Ok(Some(config_of(answer))),
             Err(TopologyError::Refused { error, .. })
-                if [ErrorCode::STREAM_NOT_FOUND, ErrorCode::CONSUMER_NOT_FOUND]
-                    .contains(&error.error_code()) =>
+                if [ErrorCode::STREAM_NOT_FOUND, ErrorCode::CONSUMER_NOT_FOUND].contains(&error.error_code()) =>
             {
                 Ok(None)
             }
@@ -70,20 +69,12 @@ impl<'a> Wanted<'a> {
     }
 
     /// Sends a configuration and checks that it is the one that now counts: nats-server 2.9 takes keys it does not know.
-    pub(super) async fn write(
-        self,
-        js: &Context,
-        verb: &str,
-        config: &Config,
-    ) -> Result<(), TopologyError> {
+    pub(super) async fn write(self, js: &Context, verb: &str, config: &Config) -> Result<(), TopologyError> {
         let (request, body) = match self {
             Self::Stream(stream) => (format!("STREAM.{verb}.{}", stream.name), json!(config)),
             // The one request that every server since 2.2 takes, for making and for changing.
             Self::Consumer(consumer) => (
-                format!(
-                    "CONSUMER.DURABLE.CREATE.{}.{}",
-                    consumer.stream, consumer.durable
-                ),
+                format!("CONSUMER.DURABLE.CREATE.{}.{}", consumer.stream, consumer.durable),
                 json!({ "stream_name": consumer.stream, "config": config }),
             ),
         };
@@ -95,11 +86,7 @@ impl<'a> Wanted<'a> {
         Err(TopologyError::Ignored {
             object: format!("{} {}", self.kind(), self.id()),
             version: js.client().server_info().version,
-            fields: ignored
-                .iter()
-                .map(ToString::to_string)
-                .collect::<Vec<_>>()
-                .join(", "),
+            fields: ignored.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         })
     }
 }
@@ -136,24 +123,14 @@ fn config_of(mut answer: Value) -> Config {
 }
 
 /// One request to the broker's own interface.
-pub(super) async fn ask(
-    js: &Context,
-    object: &str,
-    request: String,
-    body: &Value,
-) -> Result<Value, TopologyError> {
+pub(super) async fn ask(js: &Context, object: &str, request: String, body: &Value) -> Result<Value, TopologyError> {
     let answer = js
         .request::<_, _, Response<Value>>(request, body)
         .await
         .map_err(|error| TopologyError::Unreachable(error.to_string()))?;
     match answer {
         Response::Ok(answer) => Ok(answer),
-        Response::Err { error } if error.code() == UNAVAILABLE => {
-            Err(TopologyError::Unreachable(error.to_string()))
-        }
-        Response::Err { error } => Err(TopologyError::Refused {
-            object: object.to_owned(),
-            error,
-        }),
+        Response::Err { error } if error.code() == UNAVAILABLE => Err(TopologyError::Unreachable(error.to_string())),
+        Response::Err { error } => Err(TopologyError::Refused { object: object.to_owned(), error }),
     }
 }

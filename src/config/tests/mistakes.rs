@@ -52,13 +52,7 @@ fn wrong_types_and_bounds_name_their_key() {
                 [channels.c]\nbase_url = 'http://x'\n[channels.d]\nkind = 'ebay'\n[channels.\"a.b\"]\nkind = 'ozon'\n\
                 [sweeper]\nenabled = 1\n";
     assert_eq!(
-        problems(
-            file,
-            &[
-                ("LASTUNIT_WAITING__MAX_S", "-1"),
-                ("LASTUNIT_HTTP__LISTEN", "here")
-            ]
-        ),
+        problems(file, &[("LASTUNIT_WAITING__MAX_S", "-1"), ("LASTUNIT_HTTP__LISTEN", "here")]),
         [
             "hold.min_s: invalid type: found string \"five\", expected u64 (lastunit.toml)",
             "payments.on_failure: \"forget\" is not one of release, keep (lastunit.toml)",
@@ -81,44 +75,26 @@ fn bounds_that_belong_together_are_judged_together() {
         ("[hold]\nmin_s = 0", "hold.min_s"),
         ("[hold]\nmin_s = 90\nmax_s = 80", "hold.min_s"),
         ("[hold]\nmax_s = 999999999999", "hold.max_s"),
-        (
-            "[database]\nlock_timeout_ms = 40000",
-            "database.lock_timeout_ms",
-        ),
+        ("[database]\nlock_timeout_ms = 40000", "database.lock_timeout_ms"),
         ("[database]\nschema = 'a\"b'", "database.schema"),
         ("[database]\nurl = 'mysql://x'", "database.url"),
         ("[nats]\nurl = 'nats://a,http://b'", "nats.url"),
         ("[streams]\nprefix = 'a.b'", "streams.prefix"),
         ("[streams]\ndir = '/not/there'", "streams.dir"),
         ("[replies]\nprefixes = ['_INBOX']", "replies.prefixes"),
-        (
-            "[replies]\nprefixes = ['order.created.']",
-            "replies.prefixes",
-        ),
+        ("[replies]\nprefixes = ['order.created.']", "replies.prefixes"),
         ("[replies]\nprefixes = ['$SYS.']", "replies.prefixes"),
         ("[http]\nlisten = '0.0.0.0:8080'", "http.listen"),
         ("[log]\nlevel = 'inof'", "log.level"),
-        (
-            "[channels.c]\nkind = 'webhook'\nclient_id = '1'",
-            "channels.c.client_id",
-        ),
-        (
-            "[channels.c]\nkind = 'ozon'\nbase_url = 'http://u:p@h'",
-            "channels.c.base_url",
-        ),
+        ("[channels.c]\nkind = 'webhook'\nclient_id = '1'", "channels.c.client_id"),
+        ("[channels.c]\nkind = 'ozon'\nbase_url = 'http://u:p@h'", "channels.c.base_url"),
         ("[http]\ntoken_file = '/not/there'", "http.token"),
     ] {
         let found = problems(file, &[]);
-        assert!(
-            found[0].starts_with(&format!("{key}: ")),
-            "{file}: {found:?}"
-        );
+        assert!(found[0].starts_with(&format!("{key}: ")), "{file}: {found:?}");
         assert_eq!(found.len(), 1, "{file}: {found:?}");
     }
-    let open = [
-        ("LASTUNIT_HTTP__LISTEN", "[::]:80"),
-        ("LASTUNIT_HTTP__TOKEN", "t"),
-    ];
+    let open = [("LASTUNIT_HTTP__LISTEN", "[::]:80"), ("LASTUNIT_HTTP__TOKEN", "t")];
     load("", &open).unwrap();
     load("[log]\nlevel = 'info,lastunit=debug'", &[]).unwrap();
 }
@@ -128,11 +104,7 @@ fn a_file_that_was_named_must_be_there_and_a_broken_one_is_not_quoted() {
     let missing = Settings::load_from(Some(Path::new("/not/there.toml")), []);
     assert!(missing.unwrap_err().to_string().contains("/not/there.toml"));
 
-    let error = load(
-        "[hold]\nmin_s = 5\n[database]\nurl = 'postgres://u:hush@h\n",
-        &[],
-    )
-    .unwrap_err();
+    let error = load("[hold]\nmin_s = 5\n[database]\nurl = 'postgres://u:hush@h\n", &[]).unwrap_err();
     assert!(error.to_string().contains("line 4"), "{error}");
     assert!(!error.to_string().contains("hush"), "{error}");
 }

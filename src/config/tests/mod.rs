@@ -15,9 +15,7 @@ mod sources;
 fn load(file: &str, variables: &[(&str, &str)]) -> Result<Settings, ConfigError> {
     let dir = TempDir::new().unwrap();
     let path = write(&dir, "lastunit.toml", file);
-    let variables = variables
-        .iter()
-        .map(|(name, text)| (name.into(), text.into()));
+    let variables = variables.iter().map(|(name, text)| (name.into(), text.into()));
     Settings::load_from(Some(&path), variables)
 }
 

@@ -17,31 +17,17 @@ fn secrets_are_read_and_never_shown() {
         ("LASTUNIT_NATS__CREDS", "hush-creds"),
     ];
     let settings = load(&file, &variables).unwrap();
-    let secret = |secret: &Option<secrecy::SecretString>| {
-        secret.as_ref().unwrap().expose_secret().to_owned()
-    };
+    let secret = |secret: &Option<secrecy::SecretString>| secret.as_ref().unwrap().expose_secret().to_owned();
     assert_eq!(secret(&settings.http.token), "hush-http");
     assert_eq!(secret(&settings.nats.creds), "hush-creds");
     assert_eq!(secret(&settings.channels["wb"].token), "hush-wb");
-    assert_eq!(
-        secret(&settings.payments.providers["stripe"].webhook_secret),
-        "whsec_aHVzaC1ob29r"
-    );
-    assert_eq!(
-        secret(&settings.payments.providers["pay"].webhook_secret),
-        "aHVzaC1wYXk="
-    );
+    assert_eq!(secret(&settings.payments.providers["stripe"].webhook_secret), "whsec_aHVzaC1ob29r");
+    assert_eq!(secret(&settings.payments.providers["pay"].webhook_secret), "aHVzaC1wYXk=");
 
-    let shown = [
-        format!("{settings:?}"),
-        toml::to_string(&settings).unwrap(),
-        serde_json::to_string(&settings).unwrap(),
-    ];
+    let shown =
+        [format!("{settings:?}"), toml::to_string(&settings).unwrap(), serde_json::to_string(&settings).unwrap()];
     for shown in shown {
-        assert!(
-            !shown.contains("hush") && !shown.contains("aHVzaC1"),
-            "{shown}"
-        );
+        assert!(!shown.contains("hush") && !shown.contains("aHVzaC1"), "{shown}");
     }
     let text = toml::to_string(&settings).unwrap();
     assert!(text.contains("[payments.stripe]\n"), "{text}");

@@ -5,32 +5,19 @@ use super::*;
 #[test]
 fn nothing_said_gives_the_defaults_of_the_contract() {
     let settings = load("", &[]).unwrap();
-    assert_eq!(
-        settings.database.url.expose_secret(),
-        "postgres:///lastunit"
-    );
+    assert_eq!(settings.database.url.expose_secret(), "postgres:///lastunit");
     assert_eq!(settings.database.schema, "public");
     assert_eq!(settings.nats.url, "nats://127.0.0.1:4222");
     assert!(settings.database.migrate && settings.streams.apply && settings.orders.accept);
-    let Hold {
-        default_s,
-        min_s,
-        max_s,
-    } = settings.hold;
+    let Hold { default_s, min_s, max_s } = settings.hold;
     assert_eq!((default_s, min_s, max_s), (900, 5, 86_400));
     assert_eq!(settings.payments.window_s, 900);
     assert_eq!(settings.payments.on_failure, OnFailure::Release);
     assert_eq!(settings.waiting.max_s, 86_400);
     assert!(settings.sweeper.enabled);
     assert_eq!(settings.sweeper.max_interval_ms, 1_000);
-    assert_eq!(
-        (settings.batch.max, settings.batch.max_bytes),
-        (2_000, 4 << 20)
-    );
-    assert_eq!(
-        (settings.outbox.keep_s, settings.inbox.keep_s),
-        (259_200, 2_592_000)
-    );
+    assert_eq!((settings.batch.max, settings.batch.max_bytes), (2_000, 4 << 20));
+    assert_eq!((settings.outbox.keep_s, settings.inbox.keep_s), (259_200, 2_592_000));
     assert_eq!(settings.replies.prefixes, ["_INBOX."]);
     assert_eq!(settings.http.listen.to_string(), "127.0.0.1:8080");
     assert!(settings.channels.is_empty() && settings.payments.providers.is_empty());
@@ -44,10 +31,7 @@ fn the_environment_wins_over_the_file_and_the_file_over_defaults() {
     assert_eq!((settings.hold.min_s, settings.hold.default_s), (7, 80));
     assert_eq!(settings.database.url.expose_secret(), "postgres://file/x");
 
-    let elsewhere = [
-        ("DATABASE_URL", "postgres://env/x"),
-        ("NATS_URL", "nats://env:1"),
-    ];
+    let elsewhere = [("DATABASE_URL", "postgres://env/x"), ("NATS_URL", "nats://env:1")];
     let settings = load(file, &elsewhere).unwrap();
     assert_eq!(settings.database.url.expose_secret(), "postgres://env/x");
     assert_eq!(settings.nats.url, "nats://env:1");
@@ -96,15 +80,13 @@ fn variables_are_read_as_what_their_key_is() {
 
 #[test]
 fn channels_have_the_defaults_of_their_kind() {
-    let file = "[channels.o]\nkind='ozon'\n[channels.W-1]\nkind='wildberries'\ngrace_s=3\n[channels.h]\nkind='webhook'\n";
+    let file =
+        "[channels.o]\nkind='ozon'\n[channels.W-1]\nkind='wildberries'\ngrace_s=3\n[channels.h]\nkind='webhook'\n";
     let channels = load(file, &[]).unwrap().channels;
     let figures = |name: &str| (channels[name].min_interval_s, channels[name].grace_s);
     assert_eq!(figures("o"), (31, 1_200));
     assert_eq!(figures("W-1"), (0, 3));
     assert_eq!(figures("h"), (0, 10));
-    assert_eq!(
-        (channels["o"].reconcile_every_s, channels["o"].timeout_s),
-        (300, 20)
-    );
+    assert_eq!((channels["o"].reconcile_every_s, channels["o"].timeout_s), (300, 20));
     assert_eq!(channels["h"].lacks(), Some("base_url"));
 }

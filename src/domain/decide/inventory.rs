@@ -43,7 +43,11 @@ pub(super) fn take(
     };
     if let (Some(document), false) = (document, matches!(outcome, Outcome::Refused(_))) {
         documents.insert((event.subject.clone(), document.document_ref.clone()), document.digest);
-        ledger.file_document(FiledDocument { subject: event.subject.clone(), key: document.clone() });
+        ledger.file_document(FiledDocument {
+            subject: event.subject.clone(),
+            event_id: event.id.clone(),
+            key: document.clone(),
+        });
     }
     outcome
 }

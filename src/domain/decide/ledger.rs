@@ -244,18 +244,18 @@ impl Ledger {
 
     pub fn finish(mut self) -> Decision {
         for (key, touched) in self.touched {
-            let Some(figures) = self.stock.get(&key.sku, &key.warehouse) else {
-                continue;
-            };
+            let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else { continue };
             let made = touched.before.version == 0;
-            if *figures != touched.before || made {
-                let after = Stock { version: touched.before.version + 1, ..*figures };
-                self.decision.stock.push(StockChange { key, before: touched.before, after, cause: touched.cause });
+            if *row != touched.before || made {
+                row.version = touched.before.version + 1;
+                let (before, after) = (touched.before, *row);
+                self.decision.stock.push(StockChange { key, before, after, cause: touched.cause });
             }
         }
         self.decision.spare_rows = self.spare.into_iter().collect();
         self.decision.short.sort_unstable();
         self.decision.short.dedup();
+        self.decision.figures = self.stock;
         self.decision
     }
 }

@@ -13,16 +13,8 @@ fn near_message() -> impl Strategy<Value = serde_json::Value> {
         (-2_i64..3).prop_map(Into::into),
         any::<f64>().prop_map(Into::into),
         ".{0,12}".prop_map(Into::into),
-        prop::sample::select(vec![
-            "1.0",
-            "web",
-            "main",
-            "a",
-            "prepaid",
-            "2027-01-01T10:00:00Z",
-            "e30="
-        ])
-        .prop_map(Into::into),
+        prop::sample::select(vec!["1.0", "web", "main", "a", "prepaid", "2027-01-01T10:00:00Z", "e30="])
+            .prop_map(Into::into),
     ];
     let key = prop::sample::select(vec![
         "event_id",

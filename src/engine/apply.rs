@@ -1,0 +1,138 @@
+//! A decision, written: a fixed number of statements, each counting what it changed.
+
+use std::collections::BTreeSet;
+
+use sqlx::PgConnection;
+
+use super::attempt::Work;
+use super::tell::Telling;
+use crate::domain::{Decision, EventKey, Outcome, Refusal, Timestamp};
+use crate::messages::Message;
+use crate::store::waiting::{For, NewWaiting};
+use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
+
+/// What was written.
+pub(super) struct Applied {
+    /// What is told of it.
+    pub telling: Telling,
+    /// Whether anything is.
+    pub told: bool,
+}
+
+/// Writes everything that was decided.
+pub(super) async fn apply(
+    connection: &mut PgConnection,
+    work: &Work<'_>,
+    origins: &[Option<&Message>],
+    decision: &Decision,
+    now: Timestamp,
+) -> Result<Applied, StoreError> {
+    write_orders_and_stock(connection, decision, now).await?;
+    inbox::file_many(connection, &decision.documents, now).await?;
+    inbox::forget_many(connection, &refused_events(work, decision)).await?;
+
+    let opened = reviews::open_many(connection, &decision.reviews, now).await?;
+    write_waiting(connection, work, origins, decision, &opened, now).await?;
+
+    let refused = refused_messages(work, origins, decision);
+    let dead_letters = dead_letters::insert_many(connection, &refused, now).await?;
+
+    let telling = Telling::encode(decision, &reviews::new_ids(&opened), origins, now);
+    let parcels = telling.parcels(&dead_letters)?;
+    let told = parcels.iter().any(|(_, parcel)| !parcel.entries.is_empty());
+    outbox::insert_many(connection, &parcels, now).await?;
+    drop(parcels);
+    count(decision, &refused);
+    Ok(Applied { telling, told })
+}
+
+async fn write_orders_and_stock(
+    connection: &mut PgConnection,
+    decision: &Decision,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let ids = reservations::new_ids(connection, decision.new_reservations.len()).await?;
+    reservations::insert_many(connection, &decision.new_reservations, &ids, now).await?;
+    reservations::update_many(connection, &decision.reservations).await?;
+    orders::update_many(connection, &decision.orders).await?;
+    journal::insert_steps(connection, &decision.journal, &ids, now).await?;
+    stock::update_many(connection, &decision.stock, now).await?;
+    stock::unmake_many(connection, &decision.spare_rows).await?;
+    journal::insert_movements(connection, &decision.movements, now).await
+}
+
+/// Messages that begin to wait are kept, those that wait no more are let go.
+async fn write_waiting(
+    connection: &mut PgConnection,
+    work: &Work<'_>,
+    origins: &[Option<&Message>],
+    decision: &Decision,
+    opened: &[reviews::Opened],
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let (mut begin, mut done) = (Vec::new(), Vec::new());
+    for (index, outcome) in decision.outcomes.iter().enumerate() {
+        let command = work.command(index);
+        let waits_for = match outcome {
+            Outcome::Waiting => command.kind.order().cloned().map(For::Order),
+            Outcome::UnderReview(place) => Some(For::Review(opened[*place].id)),
+            _ => None,
+        };
+        match index.checked_sub(work.commands.len()) {
+            Some(woken) if waits_for.is_none() => done.push(work.woken_rows[woken].0),
+            Some(_) => {}
+            None => {
+                if let (Some(waits_for), Some(event), Some(message)) = (waits_for, &command.event, origins[index]) {
+                    begin.push(NewWaiting { waits_for, event, message });
+                }
+            }
+        }
+    }
+    done.extend(work.unreadable.iter().map(|(id, _, _)| *id));
+    waiting::insert_many(connection, &begin, now).await?;
+    waiting::remove_many(connection, &done).await
+}
+
+/// Events that were refused and that nothing else in the batch took: their claims are taken back.
+fn refused_events(work: &Work<'_>, decision: &Decision) -> Vec<EventKey> {
+    let events = |refused: bool| {
+        let outcomes = decision.outcomes.iter().enumerate();
+        let wanted = outcomes.filter(move |(_, outcome)| matches!(outcome, Outcome::Refused(_)) == refused);
+        wanted.filter_map(|(index, _)| work.command(index).event.as_ref())
+    };
+    let mut refused: BTreeSet<&EventKey> = events(true).collect();
+    if !refused.is_empty() {
+        events(false).for_each(|taken| {
+            refused.remove(taken);
+        });
+    }
+    refused.into_iter().cloned().collect()
+}
+
+fn refused_messages<'a>(
+    work: &'a Work<'_>,
+    origins: &[Option<&'a Message>],
+    decision: &'a Decision,
+) -> Vec<(&'a Message, &'a Refusal)> {
+    let decided = decision.outcomes.iter().zip(origins).filter_map(|(outcome, origin)| match outcome {
+        Outcome::Refused(refusal) => Some(((*origin)?, refusal)),
+        _ => None,
+    });
+    work.refused_unread().chain(decided).collect()
+}
+
+fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
+    use crate::ops::metrics as names;
+    for answer in &decision.answers {
+        metrics::counter!(names::DECIDED, "outcome" => answer.what.word()).increment(1);
+    }
+    let redelivered = decision.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Redelivered(_))).count();
+    metrics::counter!(names::REDELIVERED).increment(redelivered as u64);
+    for (message, refusal) in refused {
+        metrics::counter!(names::DEAD_LETTERS, "reason" => refusal.reason.word()).increment(1);
+        tracing::warn!(
+            subject = %message.subject, stream = %message.stream, sequence = message.sequence,
+            reason = refusal.reason.word(), detail = %refusal.detail, "refused"
+        );
+    }
+}

@@ -1,0 +1,217 @@
+//! The whole transaction, once.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use sqlx::{Connection, PgConnection};
+
+use super::apply::{Applied, apply};
+use super::batch::{Item, Reply, Verdict};
+use super::claim::claim;
+use super::gather::gather;
+use crate::crash_point;
+use crate::domain::{
+    Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey, decide,
+};
+use crate::messages::{self, Inbound, Message};
+use crate::store::{Locking, StoreError, due, waiting};
+
+/// At most so many overdue orders join a batch at once.
+const DUE_AT_ONCE: i64 = 5_000;
+
+/// How an attempt ended that the database did not fail.
+pub(super) enum Attempt {
+    /// Committed.
+    Done(Done),
+    /// Somebody would be refused while these orders' holds have ended: nothing was written, they belong in the batch.
+    Grow(Vec<OrderKey>),
+    /// Nothing was written: these items, by place, touch what somebody else has locked.
+    Missed(HashSet<usize>),
+}
+
+/// A committed batch.
+pub(super) struct Done {
+    pub verdicts: Vec<Verdict>,
+    pub replies: Vec<Reply>,
+    pub told: bool,
+}
+
+/// What an attempt goes by.
+pub(super) struct Terms<'a> {
+    pub policy: &'a Policy,
+    pub reply_prefixes: &'a [String],
+    pub locking: Locking,
+    /// Overdue orders that join the batch.
+    pub due: &'a BTreeSet<OrderKey>,
+}
+
+/// Claims, locks, decides, writes, commits.
+pub(super) async fn attempt(
+    connection: &mut PgConnection,
+    items: &[&Item],
+    terms: &Terms<'_>,
+) -> Result<Attempt, StoreError> {
+    let mut transaction = connection.begin().await?;
+    let mut work = Work::of(items, terms.due);
+
+    let claims = claim(&mut transaction, &work.commands, terms.policy.hold, terms.locking).await?;
+    if !claims.missed.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Attempt::Missed(work.items_naming(&claims.missed)));
+    }
+    let arriving = work.arriving(&claims.orders);
+    work.wake(waiting::load_many(&mut transaction, &arriving).await?);
+
+    let gathered = gather(&mut transaction, work.batch(), claims, terms.locking).await?;
+    if !gathered.missed.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Attempt::Missed(work.items_touching(&gathered.missed, &gathered.snapshot)));
+    }
+    let now = gathered.snapshot.now;
+    let decision = decide(work.batch(), gathered.snapshot, terms.policy);
+
+    if !decision.short.is_empty() {
+        let mut due = due::on_rows(&mut transaction, &decision.short, now, DUE_AT_ONCE).await?;
+        let named = work.orders_named();
+        due.retain(|order| !named.contains(order));
+        if !due.is_empty() {
+            transaction.rollback().await?;
+            return Ok(Attempt::Grow(due));
+        }
+    }
+
+    let origins = work.origins();
+    let applied = apply(&mut transaction, &work, &origins, &decision, now).await?;
+    crash_point("engine::before_commit");
+    transaction.commit().await?;
+    crash_point("engine::after_commit");
+
+    let Applied { telling, told } = applied;
+    let mut replies = telling.replies(&work, &origins, &decision, terms.reply_prefixes);
+    replies.extend(work.replies_to_refused(terms.reply_prefixes));
+    Ok(Attempt::Done(Done { verdicts: work.verdicts(&decision), replies, told }))
+}
+
+/// A batch taken apart: commands, where each came from, and what was refused before.
+pub(super) struct Work<'a> {
+    items: &'a [&'a Item],
+    /// Commands of messages and timers, then those of overdue orders that joined.
+    pub commands: Vec<Command>,
+    /// For each command its place among the items; none for one that joined.
+    places: Vec<Option<usize>>,
+    /// Commands that waited, with the ids of their rows and their messages.
+    pub woken: Vec<Command>,
+    pub woken_rows: Vec<(i64, Message)>,
+    /// Waiting messages that cannot be understood any more.
+    pub unreadable: Vec<(i64, Message, Refusal)>,
+}
+
+impl<'a> Work<'a> {
+    fn of(items: &'a [&'a Item], due: &BTreeSet<OrderKey>) -> Self {
+        let understood =
+            items.iter().enumerate().filter_map(|(place, item)| Some((item.asked.as_ref().ok()?.clone(), place)));
+        let (mut commands, places): (Vec<_>, Vec<_>) = understood.unzip();
+        let mut places: Vec<_> = places.into_iter().map(Some).collect();
+        for order in due {
+            commands.push(Command { event: None, kind: Kind::Expire(order.clone()) });
+            places.push(None);
+        }
+        Self { items, commands, places, woken: Vec::new(), woken_rows: Vec::new(), unreadable: Vec::new() }
+    }
+
+    fn batch(&self) -> Batch<'_> {
+        Batch { commands: &self.commands, waiting: &self.woken }
+    }
+
+    /// Orders that this batch brings or wakes, and for which something may therefore stop waiting.
+    fn arriving(&self, orders: &HashMap<OrderKey, Order>) -> Vec<OrderKey> {
+        let awaited = |order: &OrderKey| {
+            orders.get(order).is_some_and(|order| order.stored.state == OrderState::Awaited && !order.born)
+        };
+        let arriving: BTreeSet<&OrderKey> = self
+            .commands
+            .iter()
+            .filter_map(|command| match &command.kind {
+                Kind::Create(create) => awaited(&create.order).then_some(&create.order),
+                Kind::Wake(order) => Some(order),
+                _ => None,
+            })
+            .collect();
+        arriving.into_iter().cloned().collect()
+    }
+
+    fn wake(&mut self, messages: Vec<(i64, Message)>) {
+        for (id, message) in messages {
+            let inbound =
+                Inbound { subject: &message.subject, headers: message.headers.as_ref(), payload: &message.payload };
+            match messages::decode(&inbound) {
+                Ok(command) => {
+                    self.woken.push(command);
+                    self.woken_rows.push((id, message));
+                }
+                Err(refusal) => self.unreadable.push((id, message, refusal)),
+            }
+        }
+    }
+
+    /// The messages behind the commands, then behind those that waited.
+    fn origins(&self) -> Vec<Option<&Message>> {
+        let of_items = self.places.iter().map(|place| place.and_then(|place| self.items[place].message.as_ref()));
+        of_items.chain(self.woken_rows.iter().map(|(_, message)| Some(message))).collect()
+    }
+
+    /// The command of an outcome.
+    pub fn command(&self, index: usize) -> &Command {
+        self.commands.get(index).unwrap_or_else(|| &self.woken[index - self.commands.len()])
+    }
+
+    /// Messages that were refused before anything was decided.
+    pub fn refused_unread(&self) -> impl Iterator<Item = (&Message, &Refusal)> {
+        let items = self.items.iter().filter_map(|item| item.message.as_ref().zip(item.asked.as_ref().err()));
+        items.chain(self.unreadable.iter().map(|(_, message, refusal)| (message, refusal)))
+    }
+
+    /// Orders that the batch has locked.
+    fn orders_named(&self) -> HashSet<&OrderKey> {
+        self.commands.iter().filter_map(|command| command.kind.order()).collect()
+    }
+
+    fn items_naming(&self, orders: &HashSet<OrderKey>) -> HashSet<usize> {
+        let names = |command: &Command| command.kind.order().is_some_and(|order| orders.contains(order));
+        self.items_where(|_, command| names(command))
+    }
+
+    fn items_touching(&self, rows: &HashSet<StockKey>, snapshot: &Snapshot) -> HashSet<usize> {
+        let skus: HashSet<_> = rows.iter().map(|row| &row.sku).collect();
+        self.items_where(|_, command| match &command.kind {
+            Kind::Create(create) => create.lines.iter().any(|line| skus.contains(&line.sku)),
+            kind => kind
+                .order()
+                .and_then(|order| snapshot.orders.get(order))
+                .is_some_and(|order| order.lines.iter().any(|line| skus.contains(&line.sku))),
+        })
+    }
+
+    fn items_where(&self, matches: impl Fn(usize, &Command) -> bool) -> HashSet<usize> {
+        let found = self.commands.iter().enumerate().filter(|(index, command)| matches(*index, command));
+        found.filter_map(|(index, _)| self.places[index]).collect()
+    }
+
+    fn replies_to_refused(&self, prefixes: &[String]) -> Vec<Reply> {
+        let reply = |(message, refusal): (&Message, &Refusal)| {
+            let to = super::tell::reply_to(message, prefixes)?;
+            Some(Reply { to, body: messages::reply_error(refusal).into() })
+        };
+        self.refused_unread().filter_map(reply).collect()
+    }
+
+    fn verdicts(&self, decision: &Decision) -> Vec<Verdict> {
+        let unread = |item: &&Item| if item.asked.is_ok() { Verdict::Ack } else { Verdict::Term };
+        let mut verdicts: Vec<Verdict> = self.items.iter().map(unread).collect();
+        for (place, outcome) in self.places.iter().zip(&decision.outcomes) {
+            if let (Some(place), Outcome::Refused(_)) = (place, outcome) {
+                verdicts[*place] = Verdict::Term;
+            }
+        }
+        verdicts
+    }
+}

@@ -1,0 +1,63 @@
+//! What is given to the engine, and what it gives back.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::domain::{Command, Kind, Refusal};
+use crate::messages::{self, Inbound, Message};
+
+/// One thing to decide: a message that was understood or refused, or what a timer asks.
+#[derive(Debug, Clone)]
+pub struct Item {
+    /// The message; none for a timer.
+    pub message: Option<Message>,
+    /// What it asks, or why it cannot be processed.
+    pub asked: Result<Command, Refusal>,
+}
+
+impl Item {
+    /// Understands a message, or refuses it.
+    pub fn of_message(message: Message) -> Self {
+        let inbound =
+            Inbound { subject: &message.subject, headers: message.headers.as_ref(), payload: &message.payload };
+        let asked = messages::decode(&inbound);
+        Self { message: Some(message), asked }
+    }
+
+    /// What a timer asks.
+    pub fn of_timer(kind: Kind) -> Self {
+        Self { message: None, asked: Ok(Command { event: None, kind }) }
+    }
+}
+
+/// What the broker is to be told of a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Decided, or kept waiting: never again.
+    Ack,
+    /// Refused, and stored as a dead letter: never again.
+    Term,
+    /// Not decided: again after this time.
+    Nak(Duration),
+}
+
+/// A direct answer, to be sent after the commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// To which subject.
+    pub to: String,
+    /// What.
+    pub body: Bytes,
+}
+
+/// A batch that was committed, as far as it was.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// One per item, in order.
+    pub verdicts: Vec<Verdict>,
+    /// Direct answers.
+    pub replies: Vec<Reply>,
+    /// Whether anything was stored to be told.
+    pub told: bool,
+}

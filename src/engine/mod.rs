@@ -1,0 +1,20 @@
+//! One batch, one transaction: claim, lock, decide, apply, commit.
+//!
+//! - [`batch`](self): what is given in and what comes out.
+//! - `claim`: event ids and orders, claimed by inserting; the orders that were taken, locked.
+//! - `gather`: which stock rows the commands may touch, locked, and everything else that deciding needs.
+//! - `attempt`: the whole transaction once.
+//! - `apply`: the decision, written; `tell`: the decision, as what the world is told.
+//! - `settle`: attempts until every message of a batch has its verdict, whatever goes wrong.
+
+mod apply;
+mod attempt;
+mod batch;
+mod claim;
+mod gather;
+mod patience;
+mod settle;
+mod tell;
+
+pub use batch::{Item, Reply, Settled, Verdict};
+pub use settle::{Engine, Turn};

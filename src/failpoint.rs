@@ -1,0 +1,6 @@
+//! Where a test may let the process die.
+
+/// Dies here if `FAILPOINTS` names this point with `return`. Without the feature `failpoints` it is nothing at all.
+pub fn crash_point(_name: &'static str) {
+    fail::fail_point!(_name, |_| std::process::abort());
+}

@@ -1,0 +1,176 @@
+//! The service put together: waits for its servers, brings database and streams up to date, starts every task, and ends them in order.
+
+mod start;
+mod watch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use async_nats::jetstream;
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio::sync::Notify;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use crate::cli::Stop;
+use crate::config::Settings;
+use crate::consume::{self, Desk, Limits};
+use crate::domain::{Channel, HoldBounds, Policy};
+use crate::engine::Engine;
+use crate::ops::{Readiness, http};
+use crate::relay::{self, Relay};
+use crate::shutdown::Shutdown;
+use crate::store::Pool;
+use crate::store::outbox::Lane;
+use crate::sweeper::{self, Sweeper};
+use crate::topology::Topology;
+
+/// How long what was decided last may take to be told at the end.
+const LAST_WORDS: Duration = Duration::from_secs(3);
+
+/// Runs until `shutdown`, and says once, on standard output, when it is ready.
+///
+/// # Errors
+/// A server that cannot be reached in time, a database or stream that is not what it should be, a task that died.
+pub async fn run(settings: Settings, shutdown: Shutdown, metrics: PrometheusHandle) -> Result<(), Stop> {
+    let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
+    topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
+    let readiness = Readiness::awaiting(&["postgres", "nats", "streams"]);
+    let http = http::bind(&settings.http).await.map_err(Stop::Misuse)?;
+    let address = http.address();
+    let http_stop = CancellationToken::new();
+    let http_task = tokio::spawn(http.serve(readiness.clone(), metrics, http_stop.clone()));
+
+    let started = tokio::select! {
+        started = start::start(&settings, Arc::new(topology), &readiness) => started?,
+        () = shutdown.token().cancelled() => return Ok(()),
+    };
+    let ended = started.serve(&settings, &readiness, &shutdown, address).await;
+    http_stop.cancel();
+    drop(http_task.await);
+    ended
+}
+
+/// Servers that answer, a database and streams that are up to date.
+struct Started {
+    pool: Pool,
+    client: async_nats::Client,
+    jetstream: jetstream::Context,
+    connection: tokio::sync::watch::Receiver<crate::broker::Connection>,
+    topology: Arc<Topology>,
+}
+
+impl Started {
+    async fn serve(
+        self,
+        settings: &Settings,
+        readiness: &Readiness,
+        shutdown: &Shutdown,
+        address: std::net::SocketAddr,
+    ) -> Result<(), Stop> {
+        let outbox = Arc::new(Notify::new());
+        let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
+        let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
+
+        let mut deciders = JoinSet::new();
+        self.spawn_consumers(settings, &engine, &outbox, &taking, &mut deciders)?;
+        if settings.sweeper.enabled {
+            let sweeper = Sweeper {
+                pool: self.pool.clone(),
+                engine: engine.clone(),
+                outbox: outbox.clone(),
+                max_interval: Duration::from_millis(settings.sweeper.max_interval_ms),
+                waiting_max: Duration::from_secs(settings.waiting.max_s),
+            };
+            deciders.spawn(sweeper::run(sweeper, taking.clone()));
+        }
+        let mut tellers = JoinSet::new();
+        for lane in Lane::ALL {
+            let relay = Relay {
+                database: settings.database.clone(),
+                jetstream: self.jetstream.clone(),
+                topology: self.topology.clone(),
+                outbox: outbox.clone(),
+            };
+            tellers.spawn(relay::run(relay, lane, telling.clone()));
+        }
+        let watch = watch::Watch {
+            pool: self.pool.clone(),
+            jetstream: self.jetstream.clone(),
+            connection: self.connection.clone(),
+            topology: self.topology.clone(),
+            apply: settings.streams.apply,
+            readiness: readiness.clone(),
+        };
+        tellers.spawn(watch.run(telling.clone()));
+
+        tokio::spawn(announce(readiness.clone(), address));
+        let ended = tokio::select! {
+            () = shutdown.token().cancelled() => Ok(()),
+            died = deciders.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
+            died = tellers.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
+        };
+        taking.cancel();
+        let wind_down = self.wind_down(deciders, tellers, &telling);
+        tokio::select! {
+            () = wind_down => tracing::info!("ended: everything taken was finished and acknowledged"),
+            () = shutdown.deadline() => tracing::warn!("ended before everything was finished; what is left comes again"),
+        }
+        ended
+    }
+
+    fn spawn_consumers(
+        &self,
+        settings: &Settings,
+        engine: &Arc<Engine>,
+        outbox: &Arc<Notify>,
+        stop: &CancellationToken,
+        tasks: &mut JoinSet<()>,
+    ) -> Result<(), Stop> {
+        let desk = Desk {
+            engine: engine.clone(),
+            jetstream: self.jetstream.clone(),
+            topology: self.topology.clone(),
+            outbox: outbox.clone(),
+            limits: Limits { messages: settings.batch.max, bytes: settings.batch.max_bytes },
+        };
+        let file = |family: &str| {
+            let missing = || Stop::Misuse(anyhow!("no stream file describes a consumer of {family}"));
+            self.topology.consumer_of(family).cloned().ok_or_else(missing)
+        };
+        tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
+        tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
+        Ok(())
+    }
+
+    /// Finishes what was taken, tells what was decided, and closes the connections.
+    async fn wind_down(&self, mut deciders: JoinSet<()>, mut tellers: JoinSet<()>, telling: &CancellationToken) {
+        while deciders.join_next().await.is_some() {}
+        telling.cancel();
+        let told = async { while tellers.join_next().await.is_some() {} };
+        if tokio::time::timeout(LAST_WORDS, told).await.is_err() {
+            tracing::warn!("what was decided last is told at the next start");
+        }
+        // Acknowledgements are only written by a flush; nothing is flushed by dropping.
+        if let Ok(Err(error)) = tokio::time::timeout(LAST_WORDS, self.client.flush()).await {
+            tracing::warn!(error = %error, "the last acknowledgements may not have been sent");
+        }
+        self.pool.close().await;
+    }
+}
+
+async fn announce(readiness: Readiness, address: std::net::SocketAddr) {
+    readiness.ready().await;
+    println!("lastunit ready http://{address}");
+}
+
+/// What the settings say about deciding.
+fn policy(settings: &Settings) -> Policy {
+    let marketplaces = settings.channels.iter().filter(|(_, channel)| channel.kind.is_marketplace());
+    Policy {
+        hold: HoldBounds { default_s: settings.hold.default_s, min_s: settings.hold.min_s, max_s: settings.hold.max_s },
+        accept_orders: settings.orders.accept,
+        sold_elsewhere: marketplaces.filter_map(|(name, _)| Channel::new(name).ok()).collect(),
+    }
+}

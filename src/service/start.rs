@@ -1,0 +1,125 @@
+//! Waiting for the servers, and bringing database and streams up to date.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::anyhow;
+use tokio::time::Instant;
+
+use super::Started;
+use crate::broker::{self, Connection};
+use crate::cli::Stop;
+use crate::config::Settings;
+use crate::ops::{Condition, Readiness};
+use crate::store::migrate::{self, Level};
+use crate::store::{self, Pool};
+use crate::topology::{Topology, TopologyError};
+
+/// How long to wait before a server is asked again.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Waits for PostgreSQL and NATS, up to the configured time, and brings both up to date.
+pub(super) async fn start(
+    settings: &Settings,
+    topology: Arc<Topology>,
+    readiness: &Readiness,
+) -> Result<Started, Stop> {
+    let until = Instant::now() + Duration::from_secs(settings.startup.wait_s);
+    let pool = store::connect(&settings.database)
+        .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
+    wait_for("postgres", until, readiness, || async {
+        sqlx::query("SELECT 1").execute(&pool).await.map(drop).map_err(|error| anyhow!("PostgreSQL: {error}"))
+    })
+    .await?;
+    bring_up_to_date(settings, &pool).await?;
+    readiness.set("postgres", Condition::Ready);
+
+    let (sender, connection) = tokio::sync::watch::channel(Connection::Down("NATS is not connected yet".into()));
+    let client = wait_for("nats", until, readiness, || broker::connect(&settings.nats, sender.clone())).await?;
+    let jetstream = broker::jetstream(client.clone());
+    readiness.set("nats", Condition::Ready);
+
+    wait_for_streams(settings, &topology, &jetstream, until, readiness).await?;
+    readiness.set("streams", Condition::Ready);
+    Ok(Started { pool, client, jetstream, connection, topology })
+}
+
+/// Asks until the answer is good or the time is over.
+async fn wait_for<T, F: Future<Output = anyhow::Result<T>>>(
+    name: &'static str,
+    until: Instant,
+    readiness: &Readiness,
+    ask: impl Fn() -> F,
+) -> Result<T, Stop> {
+    loop {
+        let error = match ask().await {
+            Ok(answer) => return Ok(answer),
+            Err(error) => error,
+        };
+        readiness.set(name, Condition::not(format!("{error:#}")));
+        if Instant::now() >= until {
+            return Err(Stop::Unreachable(error));
+        }
+        tracing::info!("waiting for {name}: {error:#}");
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Applies migrations, or insists that somebody has.
+async fn bring_up_to_date(settings: &Settings, pool: &Pool) -> Result<(), Stop> {
+    if settings.database.migrate {
+        let applied = migrate::apply(pool, &settings.database.schema)
+            .await
+            .map_err(|error| Stop::Misuse(anyhow!("the database cannot be migrated: {error}")))?;
+        if !applied.is_empty() {
+            tracing::info!(versions = ?applied, "migrations applied");
+        }
+    }
+    migrated(pool).await
+}
+
+/// Insists that the database is migrated.
+///
+/// # Errors
+/// Misuse, with what to do about it.
+pub(crate) async fn migrated(pool: &Pool) -> Result<(), Stop> {
+    let unreachable = |error: sqlx::Error| Stop::Unreachable(anyhow!("PostgreSQL: {error}"));
+    let mut connection = pool.acquire().await.map_err(unreachable)?;
+    match migrate::level(&mut connection).await.map_err(unreachable)? {
+        Level::Current => Ok(()),
+        Level::Behind(missing) => Err(Stop::Misuse(anyhow!(
+            "the database lacks the migrations {missing:?}: run `lastunit migrate`, or allow it with database.migrate"
+        ))),
+        Level::Ahead(version) => Err(Stop::Misuse(anyhow!(
+            "the database has migration {version}, which this program does not know: it is older than the database"
+        ))),
+    }
+}
+
+/// Applies the topology, or waits until somebody has.
+async fn wait_for_streams(
+    settings: &Settings,
+    topology: &Topology,
+    jetstream: &async_nats::jetstream::Context,
+    until: Instant,
+    readiness: &Readiness,
+) -> Result<(), Stop> {
+    loop {
+        let state = if settings.streams.apply {
+            topology.ensure(jetstream).await.map(|_| false)
+        } else {
+            topology.missing(jetstream).await
+        };
+        let why = match state {
+            Ok(false) => return Ok(()),
+            Ok(true) => "streams or consumers are missing: run `lastunit streams apply`".to_owned(),
+            Err(error @ TopologyError::Unreachable(_)) => error.to_string(),
+            Err(error) => return Err(error.into()),
+        };
+        readiness.set("streams", Condition::not(why.clone()));
+        if Instant::now() >= until {
+            return Err(Stop::Unreachable(anyhow!(why)));
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}

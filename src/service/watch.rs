@@ -1,0 +1,90 @@
+//! Whether the servers still answer and the streams are still there, and what to do if not.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::jetstream;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::broker::Connection;
+use crate::ops::{Condition, Readiness};
+use crate::store::Pool;
+use crate::topology::{Topology, TopologyError};
+
+/// How often everything is looked at.
+const EVERY: Duration = Duration::from_secs(2);
+/// How long an answer may take.
+const ANSWER_WITHIN: Duration = Duration::from_secs(2);
+
+/// Watches until it is stopped.
+pub(super) struct Watch {
+    pub pool: Pool,
+    pub jetstream: jetstream::Context,
+    pub connection: watch::Receiver<Connection>,
+    pub topology: Arc<Topology>,
+    pub apply: bool,
+    pub readiness: Readiness,
+}
+
+impl Watch {
+    pub async fn run(mut self, stop: CancellationToken) {
+        while !stop.is_cancelled() {
+            self.look_at_postgres().await;
+            self.look_at_nats().await;
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = tokio::time::sleep(EVERY) => {}
+                // A change of the connection is looked at at once: at a reconnection the streams may be others.
+                Ok(()) = self.connection.changed() => {}
+            }
+        }
+    }
+
+    async fn look_at_postgres(&self) {
+        let asked = tokio::time::timeout(ANSWER_WITHIN, sqlx::query("SELECT 1").execute(&self.pool)).await;
+        let condition = match asked {
+            Ok(Ok(_)) => Condition::Ready,
+            Ok(Err(error)) => Condition::not(format!("PostgreSQL: {error}")),
+            Err(_) => Condition::not("PostgreSQL does not answer"),
+        };
+        self.readiness.set("postgres", condition);
+    }
+
+    async fn look_at_nats(&mut self) {
+        let connection = self.connection.borrow_and_update().clone();
+        match connection {
+            Connection::Down(why) => self.readiness.set("nats", Condition::not(why)),
+            Connection::Up(_) => {
+                self.readiness.set("nats", Condition::Ready);
+                self.look_at_streams().await;
+            }
+        }
+    }
+
+    async fn look_at_streams(&self) {
+        let condition = match self.streams().await {
+            Ok(true) => Condition::Ready,
+            Ok(false) => Condition::not("streams or consumers are missing: run `lastunit streams apply`"),
+            Err(error) => {
+                tracing::warn!(error = %error, "the streams are not what they should be");
+                Condition::not(error.to_string())
+            }
+        };
+        self.readiness.set("streams", condition);
+    }
+
+    /// Whether all streams and consumers are there; what has vanished is made again.
+    async fn streams(&self) -> Result<bool, TopologyError> {
+        if !self.topology.missing(&self.jetstream).await? {
+            return Ok(true);
+        }
+        if !self.apply {
+            return Ok(false);
+        }
+        for change in self.topology.ensure(&self.jetstream).await? {
+            tracing::warn!(object = %change.id, "a stream or consumer was made anew under us");
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,95 @@
+//! What a failed statement means for the transaction that ran it.
+
+use super::Conflict;
+
+/// Why a batch was not written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database said so.
+    #[error(transparent)]
+    Database(#[from] sqlx::Error),
+    /// The table was other than it was decided on.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// What was stored cannot be read back.
+    #[error("stored {what} cannot be read: {detail}")]
+    Unreadable {
+        /// What.
+        what: &'static str,
+        /// Why.
+        detail: String,
+    },
+}
+
+/// What to do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Serialization failure, deadlock, or a conflict: the whole transaction again.
+    Again,
+    /// A lock was not to be had in time.
+    Locked,
+    /// The server is away, or its connection is: wait for it.
+    Away,
+    /// The statement itself cannot succeed.
+    Data,
+}
+
+impl StoreError {
+    /// What to do about this error.
+    pub fn fault(&self) -> Fault {
+        match self {
+            Self::Conflict(_) => Fault::Again,
+            Self::Unreadable { .. } => Fault::Data,
+            Self::Database(error) => fault_of(error),
+        }
+    }
+}
+
+fn fault_of(error: &sqlx::Error) -> Fault {
+    match error {
+        sqlx::Error::Database(database) => fault_of_code(database.code().as_deref().unwrap_or_default()),
+        sqlx::Error::Io(_)
+        | sqlx::Error::Tls(_)
+        | sqlx::Error::Protocol(_)
+        | sqlx::Error::PoolTimedOut
+        | sqlx::Error::PoolClosed
+        | sqlx::Error::WorkerCrashed => Fault::Away,
+        _ => Fault::Data,
+    }
+}
+
+/// By the classes of SQLSTATE: PostgreSQL's manual, appendix A.
+fn fault_of_code(code: &str) -> Fault {
+    match code {
+        "40001" | "40P01" => Fault::Again,
+        "55P03" => Fault::Locked,
+        // Cancelled by a timeout of ours, shut down, started up, ended while idle in a transaction, no room or read-only for now.
+        "57014" | "25P03" | "25P04" | "25006" => Fault::Away,
+        _ if ["08", "53", "57", "58"].iter().any(|class| code.starts_with(class)) => Fault::Away,
+        _ => Fault::Data,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_tells_what_to_do() {
+        for (code, fault) in [
+            ("40001", Fault::Again),
+            ("40P01", Fault::Again),
+            ("55P03", Fault::Locked),
+            ("57P01", Fault::Away),
+            ("57P03", Fault::Away),
+            ("08006", Fault::Away),
+            ("53300", Fault::Away),
+            ("25P03", Fault::Away),
+            ("23514", Fault::Data),
+            ("22021", Fault::Data),
+            ("42P01", Fault::Data),
+        ] {
+            assert_eq!(fault_of_code(code), fault, "{code}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What must be told: one row per transaction and stream, kept until the broker has acknowledged it and for some time after.
+
+use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use super::StoreError;
+use crate::domain::Timestamp;
+
+/// The outbound streams; each is told in its own lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Lane {
+    /// Figures of stock rows.
+    Stock,
+    /// What became of orders, and questions for a person.
+    Reservations,
+    /// What could not be processed.
+    Dead,
+}
+
+impl Lane {
+    /// All lanes.
+    pub const ALL: [Self; 3] = [Self::Stock, Self::Reservations, Self::Dead];
+
+    /// The stream's name, without prefix.
+    pub fn stream(self) -> &'static str {
+        match self {
+            Self::Stock => "STOCK",
+            Self::Reservations => "RESERVATIONS",
+            Self::Dead => "DEAD",
+        }
+    }
+}
+
+/// One message to tell.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Entry<'a> {
+    /// An event, whole.
+    Event {
+        /// Its id, the same each time it is told.
+        event_id: Uuid,
+        /// Its subject, without prefix.
+        subject: &'a str,
+        /// Its body.
+        #[serde(with = "serde_bytes")]
+        body: &'a [u8],
+        /// The trace it carries on.
+        traceparent: Option<&'a str>,
+    },
+    /// A dead letter, by its row; its body stays there.
+    DeadLetter(i64),
+}
+
+/// All that one transaction tells in one lane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parcel<'a> {
+    /// The batch's instant, in microseconds since 1970.
+    pub at_us: i64,
+    /// In order.
+    #[serde(borrow)]
+    pub entries: Vec<Entry<'a>>,
+}
+
+/// The first byte of a packed parcel.
+const FORMAT: u8 = 1;
+
+impl Parcel<'_> {
+    fn pack(&self) -> Result<Vec<u8>, StoreError> {
+        postcard::to_extend(self, vec![FORMAT]).map_err(|error| unreadable(&error.to_string()))
+    }
+}
+
+/// A stored row.
+#[derive(Debug)]
+pub struct Row {
+    /// Its id: the order of telling.
+    pub id: i64,
+    packed: Vec<u8>,
+}
+
+impl Row {
+    /// What it tells.
+    pub fn parcel(&self) -> Result<Parcel<'_>, StoreError> {
+        match self.packed.split_first() {
+            Some((&FORMAT, packed)) => postcard::from_bytes(packed).map_err(|error| unreadable(&error.to_string())),
+            _ => Err(unreadable("unknown format")),
+        }
+    }
+}
+
+fn unreadable(detail: &str) -> StoreError {
+    StoreError::Unreadable { what: "outbox row", detail: detail.into() }
+}
+
+/// Stores what a transaction tells: one row for each lane that has anything to tell.
+pub async fn insert_many(
+    connection: &mut PgConnection,
+    parcels: &[(Lane, Parcel<'_>)],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let told: Vec<&(Lane, Parcel<'_>)> = parcels.iter().filter(|(_, parcel)| !parcel.entries.is_empty()).collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    let packed = told.iter().map(|(_, parcel)| parcel.pack()).collect::<Result<Vec<_>, _>>()?;
+    sqlx::query(include_str!("outbox_insert.sql"))
+        .bind(told.iter().map(|(lane, _)| lane.stream()).collect::<Vec<_>>())
+        .bind(packed)
+        .bind(at)
+        .execute(connection)
+        .await?;
+    Ok(())
+}
+
+/// The oldest rows of a lane that have not been told.
+pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Result<Vec<Row>, StoreError> {
+    let rows: Vec<(i64, Vec<u8>)> =
+        sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(limit).fetch_all(connection).await?;
+    Ok(rows.into_iter().map(|(id, packed)| Row { id, packed }).collect())
+}
+
+/// Marks rows as told.
+pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(), StoreError> {
+    sqlx::query(include_str!("outbox_sent.sql")).bind(ids).execute(connection).await?;
+    Ok(())
+}
+
+/// How many rows of a lane are untold, and the age of the oldest in seconds.
+pub async fn backlog(connection: &mut PgConnection, lane: Lane) -> Result<(i64, f64), StoreError> {
+    Ok(sqlx::query_as(include_str!("outbox_backlog.sql")).bind(lane.stream()).fetch_one(connection).await?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_parcel_is_read_back_as_it_was_packed() {
+        let parcel = Parcel {
+            at_us: 1_700_000_000_000_001,
+            entries: vec![
+                Entry::Event {
+                    event_id: Uuid::from_u128(7),
+                    subject: "stock.changed.main.A",
+                    body: b"{\"qty\":1}",
+                    traceparent: Some("00-aa"),
+                },
+                Entry::DeadLetter(42),
+            ],
+        };
+        let row = Row { id: 1, packed: parcel.pack().expect("packs") };
+        assert_eq!(row.parcel().expect("reads"), parcel);
+        assert!(Row { id: 1, packed: vec![9] }.parcel().is_err());
+        assert!(Row { id: 1, packed: vec![] }.parcel().is_err());
+    }
+}

@@ -1,0 +1,56 @@
+//! Connections: few, with limits on everything that can wait, and with plans that do not depend on what a table held when they were made.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use secrecy::ExposeSecret;
+use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
+
+use crate::config::Database;
+
+/// The pool of connections.
+pub type Pool = sqlx::PgPool;
+
+/// How to connect.
+///
+/// A statement is prepared once and its plan kept for as long as the connection lives. On tables that were empty then, the planner would
+/// choose sequential scans for ever. So the plan is generic, and those kinds of plans are ruled out that read a whole growing table.
+///
+/// # Errors
+/// An address that cannot be understood.
+pub fn options(database: &Database) -> Result<PgConnectOptions, sqlx::Error> {
+    let milliseconds = |ms: u64| format!("{ms}ms");
+    Ok(PgConnectOptions::from_str(database.url.expose_secret())?.application_name("lastunit").options([
+        ("search_path", database.schema.clone()),
+        ("timezone", "UTC".into()),
+        ("lock_timeout", milliseconds(database.lock_timeout_ms)),
+        ("statement_timeout", milliseconds(database.statement_timeout_ms)),
+        ("idle_in_transaction_session_timeout", milliseconds(database.idle_in_transaction_timeout_ms)),
+        ("plan_cache_mode", "force_generic_plan".into()),
+        ("enable_seqscan", "off".into()),
+        ("enable_hashjoin", "off".into()),
+        ("enable_mergejoin", "off".into()),
+        ("jit", "off".into()),
+        ("tcp_keepalives_idle", "10".into()),
+        ("tcp_keepalives_interval", "5".into()),
+        ("tcp_keepalives_count", "3".into()),
+    ]))
+}
+
+/// Makes the pool; connects when first used.
+///
+/// # Errors
+/// An address that cannot be understood.
+pub fn connect(database: &Database) -> Result<Pool, sqlx::Error> {
+    Ok(PgPoolOptions::new()
+        .max_connections(database.max_connections)
+        .acquire_timeout(Duration::from_secs(5))
+        .after_release(|connection, _| Box::pin(is_outside_transaction(connection)))
+        .connect_lazy_with(options(database)?))
+}
+
+/// A connection still inside a transaction must not serve anybody else: it is closed.
+async fn is_outside_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    use sqlx::Connection;
+    Ok(!connection.is_in_transaction())
+}

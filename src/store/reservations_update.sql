@@ -1,0 +1,13 @@
+-- New columns for lines, each only if it is still as it was decided on.
+UPDATE reservation
+SET state = change.after,
+    warehouse = change.warehouse,
+    qty = change.qty,
+    cancelled = change.cancelled,
+    expires_at = coalesce(change.expires_at, reservation.expires_at)
+FROM unnest(
+    $1::bigint[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::bigint[], $7::boolean[], $8::timestamptz[]
+) AS change (id, before, qty_before, after, warehouse, qty, cancelled, expires_at)
+WHERE reservation.id = change.id
+    AND reservation.state = change.before
+    AND reservation.qty = change.qty_before

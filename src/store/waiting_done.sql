@@ -1,0 +1,1 @@
+DELETE FROM waiting_message WHERE id = ANY ($1::bigint[])
