@@ -1,1 +1,9 @@
 //! Integration tests: one binary, private servers.
+//!
+//! `LASTUNIT_DEV__POSTGRES_BIN` and `LASTUNIT_DEV__NATS_SERVER` name the servers to test against; else this machine's own.
+
+// clippy.toml allows it in tests, which for clippy are not the functions that tests call.
+#![allow(clippy::unwrap_used)]
+
+mod dev;
+mod support;
