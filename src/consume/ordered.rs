@@ -25,7 +25,7 @@ pub async fn run(desk: Desk, file: ConsumerFile, database: Database, stop: Cance
         match hold_turn(&desk, &file, &database, &stop).await {
             Ok(()) => {}
             Err(error) => {
-                tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "the turn was given up")
+                tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "the turn was given up");
             }
         }
         tokio::select! {

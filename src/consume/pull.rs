@@ -120,24 +120,20 @@ impl Reader {
                 Some(Ok(message)) => message,
                 Some(Err(error)) => {
                     tracing::warn!(consumer = %self.consumer, error = %error, "the consumer has to be opened again");
-                    return self.ended();
+                    return count_rebuilt();
                 }
-                None => return self.ended(),
+                None => return count_rebuilt(),
             };
             let Some((delivery, place)) = self.understand(message) else { continue };
             if self.gaps == Gaps::EndReading && last_delivery.is_some_and(|last| last + 1 != place) {
                 tracing::warn!(consumer = %self.consumer, delivery = place, "a delivery was lost; reading starts over");
-                return self.ended();
+                return count_rebuilt();
             }
             last_delivery = Some(place);
             if self.sender.send(delivery).await.is_err() {
                 return;
             }
         }
-    }
-
-    fn ended(&self) {
-        metrics::counter!(names::CONSUMER_REBUILT).increment(1);
     }
 
     /// The delivery, and its place among the consumer's deliveries. None for what is no stream message at all.
@@ -163,4 +159,8 @@ impl Reader {
         });
         Some((Delivery { item, acker, sequence, bytes }, place))
     }
+}
+
+fn count_rebuilt() {
+    metrics::counter!(names::CONSUMER_REBUILT).increment(1);
 }

@@ -42,8 +42,7 @@ impl Account {
     /// Gives the account a directory of its own, which it must be able to reach.
     pub fn own(self, dir: &Path) -> Result<()> {
         self.reach(dir)?;
-        chown(dir, Some(self.uid), Some(self.gid))
-            .with_context(|| format!("cannot give {} away", dir.display()))
+        chown(dir, Some(self.uid), Some(self.gid)).with_context(|| format!("cannot give {} away", dir.display()))
     }
 
     /// Checks that every directory above a path lets the account pass.

@@ -14,20 +14,9 @@ const POSTGRES: [&str; 3] = ["postgres", "initdb", "pg_ctl"];
 const NATS_SERVER: &str = "nats-server";
 
 /// Directories that hold one directory a version: Debian's, Fedora's (of the PostgreSQL project), Homebrew's on both its prefixes.
-const VERSIONED: [&str; 4] = [
-    "/usr/lib/postgresql",
-    "/usr",
-    "/opt/homebrew/opt",
-    "/usr/local/opt",
-];
+const VERSIONED: [&str; 4] = ["/usr/lib/postgresql", "/usr", "/opt/homebrew/opt", "/usr/local/opt"];
 /// Directories that packages put binaries in and that an unprivileged PATH may leave out.
-const USUAL: [&str; 5] = [
-    "/usr/bin",
-    "/usr/sbin",
-    "/usr/local/bin",
-    "/opt/homebrew/bin",
-    "/usr/local/sbin",
-];
+const USUAL: [&str; 5] = ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin", "/usr/local/sbin"];
 
 /// The programs that private servers are made of.
 #[derive(Debug, Clone)]
@@ -45,13 +34,13 @@ impl Binaries {
     pub fn find(postgres_bin: Option<&Path>, nats_server: Option<&Path>) -> Result<Self> {
         Ok(Self {
             postgres: match postgres_bin {
-                Some(named) => whole(named)
-                    .with_context(|| format!("no working PostgreSQL in {}", named.display()))?,
+                Some(named) => whole(named).with_context(|| format!("no working PostgreSQL in {}", named.display()))?,
                 None => find_postgres()?,
             },
             nats_server: match nats_server {
-                Some(named) => working(named)
-                    .with_context(|| format!("{} is no working nats-server", named.display()))?,
+                Some(named) => {
+                    working(named).with_context(|| format!("{} is no working nats-server", named.display()))?
+                }
                 None => find_nats_server()?,
             },
             leash: Leash::find(),
@@ -75,10 +64,7 @@ fn find_postgres() -> Result<PathBuf> {
 fn find_nats_server() -> Result<PathBuf> {
     let mut places = on_path();
     places.extend(USUAL.map(PathBuf::from));
-    match places
-        .iter()
-        .find_map(|dir| working(&dir.join(NATS_SERVER)))
-    {
+    match places.iter().find_map(|dir| working(&dir.join(NATS_SERVER))) {
         Some(binary) => Ok(binary),
         None => bail!(
             "no nats-server found: install it (Debian and Homebrew: `nats-server`), or name it with \
@@ -123,11 +109,7 @@ fn newest_first(parent: &str) -> Vec<PathBuf> {
         .flatten()
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
-            let version = name
-                .trim_start_matches("postgresql@")
-                .trim_start_matches("pgsql-")
-                .parse()
-                .ok()?;
+            let version = name.trim_start_matches("postgresql@").trim_start_matches("pgsql-").parse().ok()?;
             Some((version, entry.path().join("bin")))
         })
         .collect();
@@ -162,8 +144,7 @@ mod tests {
             fs::create_dir(dir.path().join(version)).unwrap();
         }
         let found = newest_first(dir.path().to_str().unwrap());
-        let expected =
-            ["pgsql-18", "postgresql@15", "9"].map(|version| dir.path().join(version).join("bin"));
+        let expected = ["pgsql-18", "postgresql@15", "9"].map(|version| dir.path().join(version).join("bin"));
         assert_eq!(found, expected);
     }
 }

@@ -24,9 +24,7 @@ impl Leash {
             .stderr(Stdio::null())
             .status()
             .is_ok_and(|status| status.success());
-        Self {
-            setpriv: works.then(|| PathBuf::from("setpriv")),
-        }
+        Self { setpriv: works.then(|| PathBuf::from("setpriv")) }
     }
 
     /// Whether children end even when we are killed.
@@ -40,10 +38,7 @@ impl Leash {
         match &self.setpriv {
             Some(setpriv) => {
                 let mut command = Command::new(setpriv);
-                command
-                    .args(["--pdeathsig", signal.as_str()])
-                    .arg("--")
-                    .arg(program);
+                command.args(["--pdeathsig", signal.as_str()]).arg("--").arg(program);
                 command
             }
             None => Command::new(program),

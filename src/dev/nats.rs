@@ -136,18 +136,9 @@ impl PrivateNats {
     async fn launch(&mut self) -> Result<()> {
         let config = self.dir.join("nats.conf");
         fs::write(&config, self.config_text())?;
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file())?;
+        let log = File::options().create(true).append(true).open(self.log_file())?;
         let mut command = self.leash.command(&self.binary, Signal::SIGKILL);
-        command
-            .arg("-c")
-            .arg(&config)
-            .current_dir(&self.dir)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log);
+        command.arg("-c").arg(&config).current_dir(&self.dir).stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
         let mut process = Process::spawn(command, Signal::SIGTERM)?;
         let patience = Patience::new("nats-server to be ready", START);
         while !self.is_ready().await {
@@ -185,8 +176,9 @@ impl PrivateNats {
 /// Whether JetStream answers. Asked in its own words: async-nats cannot read what 2.9 answers about the account.
 async fn answers(client: &async_nats::Client) -> bool {
     match client.request("$JS.API.INFO", "".into()).await {
-        Ok(answer) => serde_json::from_slice::<serde_json::Value>(&answer.payload)
-            .is_ok_and(|info| info.get("error").is_none()),
+        Ok(answer) => {
+            serde_json::from_slice::<serde_json::Value>(&answer.payload).is_ok_and(|info| info.get("error").is_none())
+        }
         Err(_) => false,
     }
 }

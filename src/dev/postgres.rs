@@ -100,15 +100,9 @@ impl PrivatePostgres {
     pub async fn create_database(&self, name: &str, template: Option<&str>) -> Result<String> {
         let quote = |word: &str| format!("\"{}\"", word.replace('"', "\"\""));
         let template = template.unwrap_or("template1");
-        let statement = format!(
-            "CREATE DATABASE {} TEMPLATE {}",
-            quote(name),
-            quote(template)
-        );
+        let statement = format!("CREATE DATABASE {} TEMPLATE {}", quote(name), quote(template));
         let mut connection = PgConnection::connect(&self.url_of("postgres")).await?;
-        sqlx::query(AssertSqlSafe(statement))
-            .execute(&mut connection)
-            .await?;
+        sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await?;
         connection.close().await?;
         Ok(self.url_of(name))
     }
@@ -120,9 +114,7 @@ impl PrivatePostgres {
 
     /// The postmaster's children, that is background processes and backends.
     pub fn children(&self) -> Vec<Relative> {
-        self.process
-            .as_ref()
-            .map_or_else(Vec::new, Process::children)
+        self.process.as_ref().map_or_else(Vec::new, Process::children)
     }
 
     /// What the server has logged.
@@ -204,22 +196,13 @@ impl PrivatePostgres {
         command
             .args(["--username", NAME, "--auth", "trust", "--encoding", "UTF8"])
             // Sorts by bytes, and exists everywhere.
-            .args([
-                "--locale",
-                "C",
-                "--no-sync",
-                "--no-instructions",
-                "--pgdata",
-            ])
+            .args(["--locale", "C", "--no-sync", "--no-instructions", "--pgdata"])
             .arg(&unfinished)
             .current_dir(&self.dir)
             .stdin(Stdio::null());
         self.run_as_account(&mut command);
-        let output = tokio::process::Command::from(command)
-            .kill_on_drop(true)
-            .output()
-            .await
-            .context("cannot start initdb")?;
+        let output =
+            tokio::process::Command::from(command).kill_on_drop(true).output().await.context("cannot start initdb")?;
         if !output.status.success() {
             let log = String::from_utf8_lossy(&output.stderr);
             bail!("initdb failed ({}):\n{}", output.status, tail(&log));
@@ -245,14 +228,9 @@ impl PrivatePostgres {
     }
 
     async fn launch(&mut self) -> Result<()> {
-        let log = File::options()
-            .create(true)
-            .append(true)
-            .open(self.log_file())?;
+        let log = File::options().create(true).append(true).open(self.log_file())?;
         // The whole program is in the arguments: no file of the data directory is touched.
-        let mut command = self
-            .leash
-            .command(&self.bin.join("postgres"), Signal::SIGQUIT);
+        let mut command = self.leash.command(&self.bin.join("postgres"), Signal::SIGQUIT);
         command
             .arg("-D")
             .arg(self.data())
@@ -281,16 +259,8 @@ impl PrivatePostgres {
         };
         let mut unix_sockets = OsString::from("unix_socket_directories=");
         unix_sockets.push(socket_dir);
-        let mut arguments = vec![
-            OsString::from("-p"),
-            self.port.to_string().into(),
-            "-c".into(),
-            unix_sockets,
-        ];
-        let given = self
-            .settings
-            .iter()
-            .map(|(name, value)| (&**name, &**value));
+        let mut arguments = vec![OsString::from("-p"), self.port.to_string().into(), "-c".into(), unix_sockets];
+        let given = self.settings.iter().map(|(name, value)| (&**name, &**value));
         for (name, value) in SETTINGS.into_iter().chain(given) {
             arguments.extend(["-c".into(), format!("{name}={value}").into()]);
         }

@@ -34,20 +34,12 @@ impl Process {
         let (keeper, released) = mpsc::channel::<()>();
         let (tell, told) = mpsc::channel();
         // The leash is tied to the thread that starts the child: this one lives as long as the value does.
-        thread::Builder::new()
-            .name("keeper".into())
-            .spawn(move || {
-                let _ = tell.send(command.spawn());
-                let _ = released.recv();
-            })?;
-        let child = told
-            .recv()?
-            .with_context(|| format!("cannot start {}", name.display()))?;
-        Ok(Self {
-            child,
-            farewell,
-            _keeper: keeper,
-        })
+        thread::Builder::new().name("keeper".into()).spawn(move || {
+            let _ = tell.send(command.spawn());
+            let _ = released.recv();
+        })?;
+        let child = told.recv()?.with_context(|| format!("cannot start {}", name.display()))?;
+        Ok(Self { child, farewell, _keeper: keeper })
     }
 
     /// Its process id.

@@ -17,12 +17,7 @@ pub struct Servers {
 
 impl Servers {
     /// Starts both at once, in `dir/postgres` and `dir/nats`; what is stored there already is kept.
-    pub async fn start(
-        binaries: &Binaries,
-        dir: &Path,
-        postgres: PostgresOptions,
-        nats: NatsOptions,
-    ) -> Result<Self> {
+    pub async fn start(binaries: &Binaries, dir: &Path, postgres: PostgresOptions, nats: NatsOptions) -> Result<Self> {
         let (postgres_dir, nats_dir) = (dir.join("postgres"), dir.join("nats"));
         let (postgres, nats) = tokio::try_join!(
             PrivatePostgres::start(binaries, &postgres_dir, postgres),

@@ -1,6 +1,6 @@
 //! Event ids, then orders: claimed by inserting, and only what was taken before is locked and read.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sqlx::PgConnection;
 
@@ -40,23 +40,23 @@ pub(super) async fn claim(
     let locked = orders::lock_many(connection, &to_lock, locking).await?;
     let mut lines = reservations::load_many(connection, &to_lock).await?;
 
-    let mut held: HashMap<OrderKey, Order> = HashMap::with_capacity(claims.len() + locked.len());
+    let mut standing: HashMap<OrderKey, Order> = HashMap::with_capacity(claims.len() + locked.len());
     if let Some(claimed) = &claimed {
         for claim in claims.iter().filter(|claim| !claimed.taken.contains(&claim.key)) {
             let order = Order { stored: claim.row(hold, claimed.at), born: false, lines: Vec::new() };
-            held.insert(claim.key.clone(), order);
+            standing.insert(claim.key.clone(), order);
         }
     }
     for (key, stored) in locked {
         let born = stored.state != OrderState::Awaited;
         let lines = lines.remove(&key).unwrap_or_default();
-        held.insert(key, Order { stored, born, lines });
+        standing.insert(key, Order { stored, born, lines });
     }
 
-    let repeats = repeats_to_claim(commands, &creators, &held);
+    let repeats = repeats_to_claim(commands, &creators, &standing);
     seen.extend(inbox::claim_many(connection, &repeats).await?);
-    let missed = to_lock.into_iter().filter(|key| !held.contains_key(key)).collect();
-    Ok(Claims { orders: held, seen, claimed_at: claimed.map(|claimed| claimed.at), missed })
+    let missed = to_lock.into_iter().filter(|key| !standing.contains_key(key)).collect();
+    Ok(Claims { orders: standing, seen, claimed_at: claimed.map(|claimed| claimed.at), missed })
 }
 
 /// Every event but those that create orders: there the order is the claim.
@@ -103,20 +103,20 @@ fn orders_to_lock(commands: &[Command], taken: Option<&HashSet<OrderKey>>) -> Ve
 fn repeats_to_claim(
     commands: &[Command],
     creators: &HashMap<&OrderKey, (&CreateOrder, &EventId)>,
-    held: &HashMap<OrderKey, Order>,
+    standing: &HashMap<OrderKey, Order>,
 ) -> Vec<EventKey> {
-    let mut repeats: BTreeMap<&EventKey, ()> = BTreeMap::new();
+    let mut repeats: BTreeSet<&EventKey> = BTreeSet::new();
     for command in commands {
         let (Kind::Create(create), Some(event)) = (&command.kind, &command.event) else { continue };
-        let Some(order) = held.get(&create.order) else { continue };
+        let Some(order) = standing.get(&create.order) else { continue };
         let creator = if order.born {
             order.stored.event_id.as_ref()
         } else {
             creators.get(&create.order).map(|(_, event_id)| *event_id)
         };
         if creator != Some(&event.id) {
-            repeats.insert(event, ());
+            repeats.insert(event);
         }
     }
-    repeats.into_keys().cloned().collect()
+    repeats.into_iter().cloned().collect()
 }

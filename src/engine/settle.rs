@@ -98,18 +98,17 @@ impl Engine {
                         parts.push(rest);
                     }
                 }
-                Part::Unwritable(error) => match places.as_slice() {
-                    [culprit] => {
+                Part::Unwritable(error) => {
+                    if let [culprit] = places.as_slice() {
                         if give_up(&mut items[*culprit], &error) {
                             parts.push(places);
                         }
-                    }
-                    _ => {
+                    } else {
                         let (first, second) = places.split_at(places.len() / 2);
                         parts.push(second.to_vec());
                         parts.push(first.to_vec());
                     }
-                },
+                }
             }
         }
         Ok(settled)

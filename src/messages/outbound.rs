@@ -154,7 +154,7 @@ mod tests {
             expires_at: None,
             reason: None,
             shortages: vec![],
-            cause: 0,
+            cause: None,
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
     #[test]
     fn figures_are_told_as_they_are_now() {
         let stock = |on_hand, reserved, version| Stock { on_hand, reserved, version };
-        let change = StockChange { key: key("a b"), before: stock(10, 2, 41), after: stock(10, 3, 42), cause: 0 };
+        let change = StockChange { key: key("a b"), before: stock(10, 2, 41), after: stock(10, 3, 42), cause: None };
         let event = stock_changed(&change, ID, AT);
         assert_eq!(event.subject, "stock.changed.main.a%20b");
         assert_eq!(

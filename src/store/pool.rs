@@ -4,6 +4,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use secrecy::ExposeSecret;
+use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgPoolOptions};
 
 use crate::config::Database;
@@ -45,12 +46,11 @@ pub fn connect(database: &Database) -> Result<Pool, sqlx::Error> {
     Ok(PgPoolOptions::new()
         .max_connections(database.max_connections)
         .acquire_timeout(Duration::from_secs(5))
-        .after_release(|connection, _| Box::pin(is_outside_transaction(connection)))
+        .after_release(|connection, _| Box::pin(std::future::ready(Ok(is_outside_transaction(connection)))))
         .connect_lazy_with(options(database)?))
 }
 
 /// A connection still inside a transaction must not serve anybody else: it is closed.
-async fn is_outside_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    use sqlx::Connection;
-    Ok(!connection.is_in_transaction())
+fn is_outside_transaction(connection: &PgConnection) -> bool {
+    !connection.is_in_transaction()
 }

@@ -8,9 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
-use lastunit::dev::{
-    Binaries, NatsOptions, PostgresOptions, PrivatePostgres, Process, Relative, Scratch, Servers,
-};
+use lastunit::dev::{Binaries, NatsOptions, PostgresOptions, PrivatePostgres, Process, Relative, Scratch, Servers};
 use nix::sys::signal::Signal;
 use sqlx::{Connection, PgConnection};
 
@@ -31,11 +29,7 @@ async fn tell(url: &str, sql: &'static str) {
 async fn stream_of(url: &str, name: &str, max_bytes: i64) -> jetstream::stream::Stream {
     let context = jetstream::new(async_nats::connect(url).await.unwrap());
     context
-        .get_or_create_stream(jetstream::stream::Config {
-            name: name.into(),
-            max_bytes,
-            ..Default::default()
-        })
+        .get_or_create_stream(jetstream::stream::Config { name: name.into(), max_bytes, ..Default::default() })
         .await
         .unwrap()
 }
@@ -60,18 +54,12 @@ async fn every_test_has_a_database_and_a_broker_of_its_own() {
 async fn a_database_is_copied_from_a_template() {
     let mut ground = Ground::own().await;
     tell(&ground.database_url, "CREATE TABLE t AS SELECT 7::bigint n").await;
-    let copy = ground
-        .postgres()
-        .create_database("a \"copy\"", Some("lastunit"))
-        .await;
+    let copy = ground.postgres().create_database("a \"copy\"", Some("lastunit")).await;
     assert!(copy.is_ok(), "{copy:?}");
     let mut options: sqlx::postgres::PgConnectOptions = ground.database_url.parse().unwrap();
     options = options.database("a \"copy\"");
     let mut connection = PgConnection::connect_with(&options).await.unwrap();
-    let n: i64 = sqlx::query_scalar("SELECT n FROM t")
-        .fetch_one(&mut connection)
-        .await
-        .unwrap();
+    let n: i64 = sqlx::query_scalar("SELECT n FROM t").fetch_one(&mut connection).await.unwrap();
     assert_eq!(n, 7);
 }
 
@@ -103,11 +91,9 @@ async fn postgres_comes_back_after_every_end() {
     // A backend at work does not notice that its postmaster has gone.
     let mut busy = PgConnection::connect(&url).await.unwrap();
     let work = "DO $$ BEGIN LOOP PERFORM 1; END LOOP; END $$";
-    let working =
-        tokio::spawn(async move { sqlx::raw_sql(work).execute(&mut busy).await.is_err() });
+    let working = tokio::spawn(async move { sqlx::raw_sql(work).execute(&mut busy).await.is_err() });
     wait_until("the backend to be at work", SOON, async || {
-        let at_work =
-            "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %' AND state = 'active'";
+        let at_work = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'DO %' AND state = 'active'";
         ask(&url, at_work).await.unwrap() == 1
     })
     .await;
@@ -228,17 +214,11 @@ async fn nothing_is_left_when_their_owner_is_killed() {
         told.exists()
     })
     .await;
-    let family: Vec<Relative> = fs::read_to_string(&told)
-        .unwrap()
-        .split(' ')
-        .filter_map(|pid| Relative::look(pid.parse().unwrap()))
-        .collect();
+    let family: Vec<Relative> =
+        fs::read_to_string(&told).unwrap().split(' ').filter_map(|pid| Relative::look(pid.parse().unwrap())).collect();
     assert!(family.len() >= 6, "{family:?}");
     owner.end(Signal::SIGKILL, SOON).await.unwrap();
-    wait_until("its servers to end", SOON, async || {
-        !family.iter().any(Relative::lives)
-    })
-    .await;
+    wait_until("its servers to end", SOON, async || !family.iter().any(Relative::lives)).await;
 }
 
 #[tokio::test]
@@ -260,14 +240,9 @@ async fn a_scratch_directory_whose_owner_is_gone_goes() {
 async fn a_taken_port_is_told() {
     let mut ground = Ground::own().await;
     let url: sqlx::postgres::PgConnectOptions = ground.postgres().url().parse().unwrap();
-    let taken = PostgresOptions {
-        port: Some(url.get_port()),
-        ..Default::default()
-    };
+    let taken = PostgresOptions { port: Some(url.get_port()), ..Default::default() };
     let dir = ground.dir().join("another");
-    let error = PrivatePostgres::start(binaries().await, &dir, taken)
-        .await
-        .unwrap_err();
+    let error = PrivatePostgres::start(binaries().await, &dir, taken).await.unwrap_err();
     assert!(format!("{error:#}").contains("did not start"), "{error:#}");
 }
 
@@ -282,21 +257,12 @@ async fn servers_start_again_where_they_were() {
         servers.unwrap()
     };
     let first = start().await;
-    tell(
-        &first.postgres.url(),
-        "CREATE TABLE t AS SELECT 5::bigint n",
-    )
-    .await;
+    tell(&first.postgres.url(), "CREATE TABLE t AS SELECT 5::bigint n").await;
     stream_of(&first.nats.url(), "S", 1 << 20).await;
     publish(&first.nats.url(), "S").await;
     drop(first);
     let second = start().await;
-    assert_eq!(
-        ask(&second.postgres.url(), "SELECT n FROM t")
-            .await
-            .unwrap(),
-        5
-    );
+    assert_eq!(ask(&second.postgres.url(), "SELECT n FROM t").await.unwrap(), 5);
     let stream = stream_of(&second.nats.url(), "S", 1 << 20).await;
     assert_eq!(stream.cached_info().state.messages, 1);
 }
@@ -305,11 +271,7 @@ async fn servers_start_again_where_they_were() {
 async fn binaries_are_taken_as_named_and_links_followed() {
     let found = binaries().await;
     let links = tempfile::tempdir().unwrap();
-    symlink(
-        found.postgres.join("postgres"),
-        links.path().join("postgres"),
-    )
-    .unwrap();
+    symlink(found.postgres.join("postgres"), links.path().join("postgres")).unwrap();
     let named = Binaries::find(Some(links.path()), Some(&found.nats_server)).unwrap();
     assert_eq!(named.postgres, found.postgres);
     assert_eq!(named.nats_server, found.nats_server);

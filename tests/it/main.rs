@@ -6,4 +6,5 @@
 #![allow(clippy::unwrap_used)]
 
 mod dev;
+mod orders;
 mod support;

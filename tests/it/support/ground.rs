@@ -6,9 +6,7 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
-use lastunit::dev::{
-    Binaries, NatsOptions, PostgresOptions, PrivateNats, PrivatePostgres, Scratch, Servers,
-};
+use lastunit::dev::{Binaries, NatsOptions, PostgresOptions, PrivateNats, PrivatePostgres, Scratch, Servers};
 use tokio::sync::OnceCell;
 
 /// The PostgreSQL that tests share. Never dropped: its leash ends it with this process, and the next run removes its directory.
@@ -56,20 +54,9 @@ impl Ground {
     /// The same with settings for PostgreSQL.
     pub async fn own_with(postgres: PostgresOptions) -> Self {
         let scratch = Scratch::new().unwrap();
-        let Servers { postgres, nats } = Servers::start(
-            binaries().await,
-            scratch.path(),
-            postgres,
-            NatsOptions::default(),
-        )
-        .await
-        .unwrap();
-        Self {
-            database_url: postgres.url(),
-            nats,
-            postgres: Some(postgres),
-            scratch,
-        }
+        let Servers { postgres, nats } =
+            Servers::start(binaries().await, scratch.path(), postgres, NatsOptions::default()).await.unwrap();
+        Self { database_url: postgres.url(), nats, postgres: Some(postgres), scratch }
     }
 
     /// The PostgreSQL of a test that has its own.
@@ -99,11 +86,6 @@ pub async fn binaries() -> &'static Binaries {
 async fn start_shared() -> SharedPostgres {
     let scratch = Scratch::new().unwrap();
     let dir = scratch.path().join("postgres");
-    let postgres = PrivatePostgres::start(binaries().await, &dir, PostgresOptions::default())
-        .await
-        .unwrap();
-    SharedPostgres {
-        postgres,
-        _scratch: scratch,
-    }
+    let postgres = PrivatePostgres::start(binaries().await, &dir, PostgresOptions::default()).await.unwrap();
+    SharedPostgres { postgres, _scratch: scratch }
 }

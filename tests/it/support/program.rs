@@ -19,15 +19,16 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// On the test's own database and broker, with no other setting than the defaults.
+    /// On the test's own database and broker and a free port, with no other setting than the defaults.
     pub fn new(ground: &Ground) -> Self {
-        let urls = [
+        let env = [
             ("DATABASE_URL", ground.database_url.clone()),
             ("NATS_URL", ground.nats.url()),
+            ("LASTUNIT_HTTP__LISTEN", "127.0.0.1:0".into()),
         ];
         Self {
             dir: ground.dir().to_path_buf(),
-            env: urls.map(|(name, url)| (name.into(), url)).into(),
+            env: env.map(|(name, value)| (name.into(), value)).into(),
             config: String::new(),
         }
     }
@@ -47,11 +48,7 @@ impl Launch {
 
     /// Starts it, in a directory of its own.
     pub async fn start(&self, args: &[&str]) -> Program {
-        let dir = tempfile::Builder::new()
-            .prefix("program-")
-            .tempdir_in(&self.dir)
-            .unwrap()
-            .keep();
+        let dir = tempfile::Builder::new().prefix("program-").tempdir_in(&self.dir).unwrap().keep();
         fs::write(dir.join("lastunit.toml"), &self.config).unwrap();
         let binary = env!("CARGO_BIN_EXE_lastunit").as_ref();
         let mut command = binaries().await.leash.command(binary, Signal::SIGKILL);
@@ -67,10 +64,7 @@ impl Launch {
             .stdin(Stdio::null())
             .stdout(File::create(dir.join("stdout")).unwrap())
             .stderr(File::create(dir.join("stderr")).unwrap());
-        Program {
-            process: Process::spawn(command, Signal::SIGTERM).unwrap(),
-            dir,
-        }
+        Program { process: Process::spawn(command, Signal::SIGTERM).unwrap(), dir }
     }
 
     /// Starts it and waits until it is ready.
@@ -84,11 +78,7 @@ impl Launch {
     pub async fn run(&self, args: &[&str]) -> Ended {
         let mut program = self.start(args).await;
         let status = program.wait(Duration::from_mins(1)).await;
-        Ended {
-            code: status.code(),
-            stdout: program.stdout(),
-            stderr: program.stderr(),
-        }
+        Ended { code: status.code(), stdout: program.stdout(), stderr: program.stderr() }
     }
 }
 

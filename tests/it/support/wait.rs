@@ -10,11 +10,7 @@ use lastunit::dev::Patience;
 /// wait_until("the order to be held", Duration::from_secs(10), async || held(&pool).await).await;
 /// ```
 #[track_caller]
-pub fn wait_until<C>(
-    what: &str,
-    deadline: Duration,
-    mut condition: C,
-) -> impl Future<Output = ()> + use<'_, C>
+pub fn wait_until<C>(what: &str, deadline: Duration, mut condition: C) -> impl Future<Output = ()> + use<'_, C>
 where
     C: AsyncFnMut() -> bool,
 {
