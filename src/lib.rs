@@ -23,6 +23,7 @@
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
+//! | [`bench`] | what it can do, measured beside one transaction per order |
 //! | [`dev`] | private PostgreSQL and NATS for `dev`, tests and benches |
 //!
 //! # Invariants
@@ -35,6 +36,7 @@
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
 
+pub mod bench;
 pub mod broker;
 pub mod cli;
 pub mod config;

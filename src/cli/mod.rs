@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
 
+mod bench;
 mod config;
 mod migrate;
 mod run;
@@ -57,6 +58,8 @@ enum Command {
     Run,
     /// Apply pending migrations to the database.
     Migrate,
+    /// Measure on private servers: throughput beside one transaction per order, latency, statements per batch.
+    Bench(bench::Bench),
     /// Show or apply the topology: streams and durable consumers.
     #[command(subcommand)]
     Streams(streams::Streams),
@@ -90,6 +93,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
         match cli.command {
             Command::Run => run::run(settings).await,
             Command::Migrate => migrate::run(&settings).await,
+            Command::Bench(args) => bench::run(args).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Config(command) => config::run(command, &settings),
         }
