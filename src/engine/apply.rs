@@ -1,12 +1,10 @@
 //! A decision, written: a fixed number of statements, each counting what it changed.
 
-use std::collections::BTreeSet;
-
 use sqlx::PgConnection;
 
 use super::attempt::Work;
 use super::tell::Telling;
-use crate::domain::{Decision, EventKey, Outcome, Refusal, Timestamp};
+use crate::domain::{Decision, Outcome, Refusal, Timestamp};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
@@ -29,7 +27,7 @@ pub(super) async fn apply(
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
-    inbox::forget_many(connection, &refused_events(work, decision)).await?;
+    inbox::forget_many(connection, &decision.forgotten).await?;
 
     let opened = reviews::open_many(connection, &decision.reviews, now).await?;
     write_waiting(connection, work, origins, decision, &opened, now).await?;
@@ -91,22 +89,6 @@ async fn write_waiting(
     done.extend(work.unreadable.iter().map(|(id, _, _)| *id));
     waiting::insert_many(connection, &begin, now).await?;
     waiting::remove_many(connection, &done).await
-}
-
-/// Events that were refused and that nothing else in the batch took: their claims are taken back.
-fn refused_events(work: &Work<'_>, decision: &Decision) -> Vec<EventKey> {
-    let events = |refused: bool| {
-        let outcomes = decision.outcomes.iter().enumerate();
-        let wanted = outcomes.filter(move |(_, outcome)| matches!(outcome, Outcome::Refused(_)) == refused);
-        wanted.filter_map(|(index, _)| work.command(index).event.as_ref())
-    };
-    let mut refused: BTreeSet<&EventKey> = events(true).collect();
-    if !refused.is_empty() {
-        events(false).for_each(|taken| {
-            refused.remove(taken);
-        });
-    }
-    refused.into_iter().cloned().collect()
 }
 
 fn refused_messages<'a>(
