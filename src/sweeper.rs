@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::domain::{Kind, OrderKey, Review, ReviewKind, ReviewSubject};
-use crate::engine::{Engine, Item, Turn};
+use crate::engine::{Engine, Item, Turn, Turnstile};
 use crate::messages;
 use crate::ops::metrics as names;
 use crate::store::outbox::{Entry, Lane, Parcel};
@@ -81,7 +81,8 @@ impl Sweeper {
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         let items = orders.into_iter().map(|order| Item::of_timer(kind(order))).collect();
-        let settled = self.engine.settle(&mut Turn::Shared(&self.pool), items, stop).await?;
+        let mut turn = Turn::Shared { pool: &self.pool, turnstile: &Turnstile::default(), pass: None };
+        let settled = self.engine.settle(&mut turn, items, stop).await?;
         if settled.told {
             self.outbox.notify_waiters();
         }

@@ -43,29 +43,37 @@ pub(super) enum Gaps {
 pub(super) struct Deliveries {
     receiver: mpsc::Receiver<Delivery>,
     limits: Limits,
-    /// What did not fit into the batch before.
-    left: Option<Delivery>,
+    /// What has arrived and is in no batch yet.
+    next: Option<Delivery>,
 }
 
 impl Deliveries {
-    /// What has arrived, up to the limits; waits only for the first. None when reading has ended and nothing is left.
-    pub async fn next_batch(&mut self) -> Option<Vec<Delivery>> {
-        let mut arrived = Vec::new();
-        match self.left.take() {
-            Some(left) => arrived.push(left),
-            None => arrived.push(self.receiver.recv().await?),
+    /// Waits until something has arrived. False when reading has ended and nothing is left.
+    pub async fn arrived(&mut self) -> bool {
+        if self.next.is_none() {
+            self.next = self.receiver.recv().await;
         }
-        let mut bytes: usize = arrived.iter().map(|delivery| delivery.bytes).sum();
-        while arrived.len() < self.limits.messages {
-            let Ok(delivery) = self.receiver.try_recv() else { break };
-            if bytes + delivery.bytes > self.limits.bytes {
-                self.left = Some(delivery);
+        self.next.is_some()
+    }
+
+    /// What has arrived, up to the limits.
+    pub fn take(&mut self) -> Vec<Delivery> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while let Some(delivery) = self.next.take().or_else(|| self.receiver.try_recv().ok()) {
+            bytes += delivery.bytes;
+            let full = batch.len() >= self.limits.messages || bytes > self.limits.bytes;
+            if full && !batch.is_empty() {
+                self.next = Some(delivery);
                 break;
             }
-            bytes += delivery.bytes;
-            arrived.push(delivery);
+            batch.push(delivery);
         }
-        Some(arrived)
+        batch
+    }
+
+    /// Waits until something has arrived, and takes it. None when reading has ended and nothing is left.
+    pub async fn next_batch(&mut self) -> Option<Vec<Delivery>> {
+        self.arrived().await.then(|| self.take())
     }
 }
 
@@ -97,7 +105,7 @@ pub(super) async fn open(
         sender,
     };
     tokio::spawn(reader.read(messages, stop.clone()));
-    Ok((Deliveries { receiver, limits: desk.limits, left: None }, consumer))
+    Ok((Deliveries { receiver, limits: desk.limits, next: None }, consumer))
 }
 
 struct Reader {

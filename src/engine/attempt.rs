@@ -8,6 +8,7 @@ use super::apply::{Applied, apply};
 use super::batch::{Item, Reply, Verdict};
 use super::claim::claim;
 use super::gather::gather;
+use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
     Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey, decide,
@@ -44,11 +45,12 @@ pub(super) struct Terms<'a> {
     pub due: &'a BTreeSet<OrderKey>,
 }
 
-/// Claims, locks, decides, writes, commits.
+/// Claims, locks, decides, writes, commits. The `pass` is given up when all locks are taken.
 pub(super) async fn attempt(
     connection: &mut PgConnection,
     items: &[&Item],
     terms: &Terms<'_>,
+    pass: Option<Pass>,
 ) -> Result<Attempt, StoreError> {
     let mut transaction = connection.begin().await?;
     let mut work = Work::of(items, terms.due);
@@ -62,6 +64,7 @@ pub(super) async fn attempt(
     work.wake(waiting::load_many(&mut transaction, &arriving).await?);
 
     let gathered = gather(&mut transaction, work.batch(), claims, terms.locking).await?;
+    drop(pass);
     if !gathered.missed.is_empty() {
         transaction.rollback().await?;
         return Ok(Attempt::Missed(work.items_touching(&gathered.missed, &gathered.snapshot)));

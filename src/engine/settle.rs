@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::attempt::{Attempt, Done, Terms, attempt};
 use super::batch::{Item, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
+use super::turnstile::{Pass, Turnstile};
 use crate::domain::{OrderKey, Policy, Reason, Refusal};
 use crate::ops::metrics as names;
 use crate::store::{Fault, Locking, Pool, StoreError};
@@ -40,7 +41,14 @@ pub struct Engine {
 /// On which connection a batch is decided.
 pub enum Turn<'a> {
     /// Any: batches run side by side, and what cannot be decided now comes back later.
-    Shared(&'a Pool),
+    Shared {
+        /// Where connections come from.
+        pool: &'a Pool,
+        /// Where batches take their locks one after the other.
+        turnstile: &'a Turnstile,
+        /// The pass of this batch, if it has one already; else it enters when it is tried.
+        pass: Option<Pass>,
+    },
     /// The session that holds the turn to decide in stream order: a batch is tried in place until it is decided.
     Held(&'a mut PgConnection),
 }
@@ -146,7 +154,7 @@ impl Engine {
                 Ok(Attempt::Grow(more)) => {
                     growths += 1;
                     due.extend(more);
-                    if growths > GROWTHS && matches!(turn, Turn::Shared(_)) {
+                    if growths > GROWTHS && matches!(turn, Turn::Shared { .. }) {
                         return Ok(Part::Later);
                     }
                     continue;
@@ -158,7 +166,7 @@ impl Engine {
             match (fault, &*turn) {
                 (Fault::Data, _) => return Ok(Part::Unwritable(error)),
                 (Fault::Away, Turn::Held(_)) => return Err(TurnLost(error)),
-                (Fault::Away, Turn::Shared(_)) => {
+                (Fault::Away, Turn::Shared { .. }) => {
                     tracing::warn!(error = %error, "the database is away; the batch waits for it");
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
@@ -166,10 +174,10 @@ impl Engine {
                     }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
-                (Fault::Locked, Turn::Shared(_)) if locking == Locking::SkipLocked => {
+                (Fault::Locked, Turn::Shared { .. }) if locking == Locking::SkipLocked => {
                     return Ok(if part.len() > 1 { Part::Unwritable(error) } else { Part::Later });
                 }
-                (Fault::Locked, Turn::Shared(_)) => locking = Locking::SkipLocked,
+                (Fault::Locked, Turn::Shared { .. }) => locking = Locking::SkipLocked,
                 (Fault::Locked, Turn::Held(_)) => {
                     if stop.is_cancelled() {
                         return Ok(Part::Later);
@@ -191,10 +199,14 @@ impl Engine {
 
     async fn attempt(&self, turn: &mut Turn<'_>, part: &[&Item], terms: &Terms<'_>) -> Result<Attempt, StoreError> {
         match turn {
-            Turn::Held(connection) => attempt(connection, part, terms).await,
-            Turn::Shared(pool) => {
+            Turn::Held(connection) => attempt(connection, part, terms, None).await,
+            Turn::Shared { pool, turnstile, pass } => {
+                let pass = match pass.take() {
+                    Some(pass) => pass,
+                    None => turnstile.enter().await,
+                };
                 let mut connection = pool.acquire().await?;
-                attempt(&mut connection, part, terms).await
+                attempt(&mut connection, part, terms, Some(pass)).await
             }
         }
     }
