@@ -69,7 +69,21 @@ async fn work(
     (mut deliveries, consumer): (Deliveries, PullConsumer),
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let gathered = gather_in_flight(&mut deliveries, consumer, file, stop).await?;
+    let ended = decide_all(desk, file, session, &mut deliveries, consumer, stop).await;
+    // What is not decided goes to whoever has the turn next, and at once.
+    give_back(&split(deliveries.take_all()).1).await;
+    ended
+}
+
+async fn decide_all(
+    desk: &Desk,
+    file: &ConsumerFile,
+    session: &mut PgConnection,
+    deliveries: &mut Deliveries,
+    consumer: PullConsumer,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let gathered = gather_in_flight(deliveries, consumer, file, stop).await?;
     for batch in in_batches(gathered, desk.limits.messages) {
         decide(desk, file, session, batch, stop).await?;
     }
@@ -143,8 +157,15 @@ async fn decide(
     }
     let mut turn = Turn::Held(session);
     let settled = tokio::select! {
-        settled = desk.engine.settle(&mut turn, items, stop) => settled?,
+        settled = desk.engine.settle(&mut turn, items, stop) => settled,
         () = keep(&ackers, file.config.ack_wait.max(Duration::from_millis(30))) => return Ok(()),
+    };
+    let settled = match settled {
+        Ok(settled) => settled,
+        Err(lost) => {
+            give_back(&ackers).await;
+            return Err(lost.into());
+        }
     };
     measure(file, ackers.len(), begun);
     if settled.told {

@@ -71,6 +71,15 @@ impl Deliveries {
         batch
     }
 
+    /// Everything that has arrived and is in no batch, for giving it back.
+    pub fn take_all(&mut self) -> Vec<Delivery> {
+        let mut all: Vec<Delivery> = self.next.take().into_iter().collect();
+        while let Ok(delivery) = self.receiver.try_recv() {
+            all.push(delivery);
+        }
+        all
+    }
+
     /// Waits until something has arrived, and takes it. None when reading has ended and nothing is left.
     pub async fn next_batch(&mut self) -> Option<Vec<Delivery>> {
         self.arrived().await.then(|| self.take())

@@ -8,8 +8,10 @@
 //! | the statement cannot succeed | the batch is split in stream order until the culprit stands alone |
 
 use std::collections::{BTreeSet, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt;
 use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
@@ -197,7 +199,17 @@ impl Engine {
         }
     }
 
+    /// One attempt. A panic in it is a defect of ours; it is taken as a part that cannot be written, so that all others can.
     async fn attempt(&self, turn: &mut Turn<'_>, part: &[&Item], terms: &Terms<'_>) -> Result<Attempt, StoreError> {
+        let attempted = AssertUnwindSafe(Self::attempt_on(turn, part, terms)).catch_unwind().await;
+        attempted.unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().cloned();
+            let said = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            Err(StoreError::Panicked(said.unwrap_or_default()))
+        })
+    }
+
+    async fn attempt_on(turn: &mut Turn<'_>, part: &[&Item], terms: &Terms<'_>) -> Result<Attempt, StoreError> {
         match turn {
             Turn::Held(connection) => attempt(connection, part, terms, None).await,
             Turn::Shared { pool, turnstile, pass } => {

@@ -11,6 +11,9 @@ pub enum StoreError {
     /// The table was other than it was decided on.
     #[error(transparent)]
     Conflict(#[from] Conflict),
+    /// The program itself gave up on it: a defect of ours, met by one batch and not by the whole service.
+    #[error("the decision panicked: {0}")]
+    Panicked(String),
     /// What was stored cannot be read back.
     #[error("stored {what} cannot be read: {detail}")]
     Unreadable {
@@ -39,7 +42,7 @@ impl StoreError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Conflict(_) => Fault::Again,
-            Self::Unreadable { .. } => Fault::Data,
+            Self::Unreadable { .. } | Self::Panicked(_) => Fault::Data,
             Self::Database(error) => fault_of(error),
         }
     }
