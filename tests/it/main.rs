@@ -6,5 +6,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod dev;
+mod import;
 mod orders;
 mod support;
