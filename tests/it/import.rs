@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Ended, Figures, Ground, Launch, Shop, order, wait_until};
+use crate::support::{Ended, Figures, Ground, Launch, Program, Shop, order, wait_until};
 
 /// A test's files and the command that takes them.
 struct Importer<'a> {
@@ -24,6 +24,15 @@ impl<'a> Importer<'a> {
         let importer = Self::new(ground);
         assert_eq!(importer.launch.run(&["migrate"]).await.code, Some(0));
         importer
+    }
+
+    /// Beside a program that tells what is stored from the first row on: rows that a relay finds unsent as it begins are told twice.
+    async fn beside_a_program(ground: &'a Ground) -> (Program, Self, Shop) {
+        let program = Launch::new(ground).ready(&["run"]).await;
+        let shop = Shop::open(ground).await;
+        shop.count("FIRST", "first", 1).await;
+        shop.settled().await;
+        (program, Self::new(ground), shop)
     }
 
     async fn run(&self, kind: &str, file: impl AsRef<[u8]>, flags: &[&str]) -> Ended {
@@ -61,8 +70,7 @@ const ODD: [(&str, &str); 10] = [
 #[tokio::test(flavor = "multi_thread")]
 async fn opening_figures_are_taken_beside_a_running_program_and_told() {
     let ground = Ground::new().await;
-    let _program = Launch::new(&ground).ready(&["run"]).await;
-    let (importer, shop) = (Importer::new(&ground), Shop::open(&ground).await);
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
     let longest = "я".repeat(100);
     let mut file = String::from("\u{feff}sku,warehouse,on_hand\r\n");
     for (written, _) in ODD {
@@ -73,7 +81,7 @@ async fn opening_figures_are_taken_beside_a_running_program_and_told() {
 
     shop.settled().await;
     let told = shop.stream("STOCK").await;
-    assert_eq!(told.len(), 12);
+    assert_eq!(told.len(), 13);
     let told_of = |sku: &str| told.iter().find(|told| told.body["sku"] == sku).unwrap();
     for (_, sku) in ODD {
         assert_eq!(shop.figures(sku, "main").await, Some(Figures { on_hand: 3, reserved: 0, version: 1 }), "{sku}");
@@ -83,7 +91,7 @@ async fn opening_figures_are_taken_beside_a_running_program_and_told() {
     assert_eq!(told_of("TROPA.").subject, "stock.changed.main.TROPA%2E");
     assert_eq!(told_of(&longest).body["on_hand"], 1_000_000_000);
     assert_eq!(told_of("EMPTY").body["available"], 0);
-    let openings = "SELECT count(*) FROM stock_movement WHERE kind = 'opening' AND event_id IS NULL AND delta > 0";
+    let openings = "SELECT count(*) FROM stock_movement WHERE kind = 'opening' AND event_id IS NULL";
     assert_eq!(shop.number(openings).await, 11);
 
     shop.say("order.created.web", order("e1", "1001", "TROPA.")).await;
@@ -95,8 +103,7 @@ async fn opening_figures_are_taken_beside_a_running_program_and_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_openings_change_nothing_whatever_was_sold_since() {
     let ground = Ground::new().await;
-    let _program = Launch::new(&ground).ready(&["run"]).await;
-    let (importer, shop) = (Importer::new(&ground), Shop::open(&ground).await);
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
     let file = "sku,warehouse,on_hand\nA,main,5\nB,main,0\nA,far,2\n";
     assert_eq!(importer.report("stock", file, &[]).await, taken(3, 0));
     assert_eq!(importer.report("stock", file, &[]).await, taken(0, 3));
@@ -194,8 +201,7 @@ async fn wrong_use_is_a_2_and_a_database_that_is_away_a_3() {
 async fn a_hundred_thousand_rows_are_taken_and_told() {
     const ROWS: usize = 100_000;
     let ground = Ground::new().await;
-    let _program = Launch::new(&ground).ready(&["run"]).await;
-    let (importer, shop) = (Importer::new(&ground), Shop::open(&ground).await);
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
     let mut file = String::from("sku,warehouse,on_hand\n");
     for n in 0..ROWS {
         writeln!(file, "SKU-{:06},main,{}", (n * 7_919) % ROWS, n % 100 + 1).unwrap();
@@ -211,7 +217,7 @@ async fn a_hundred_thousand_rows_are_taken_and_told() {
     let again = Instant::now();
     assert_eq!(importer.report("stock", &file, &[]).await, taken(0, ROWS));
     println!("and once more in {:?}", again.elapsed());
-    assert_eq!(shop.number("SELECT sum(on_hand)::bigint FROM stock").await, 5_050_000);
+    assert_eq!(shop.number("SELECT sum(on_hand)::bigint FROM stock").await, 5_050_001);
     shop.settled().await;
     shop.audit().await;
 }
@@ -235,8 +241,7 @@ async fn imports_at_once_take_every_row_once() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_change_of_the_map_tells_the_rows_of_its_warehouse_anew() {
     let ground = Ground::new().await;
-    let _program = Launch::new(&ground).ready(&["run"]).await;
-    let (importer, shop) = (Importer::new(&ground), Shop::open(&ground).await);
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
     let stock = "sku,warehouse,on_hand\nA,main,5\nB,main,6\nA,far,7\n";
     assert_eq!(importer.report("stock", stock, &[]).await, taken(3, 0));
 
