@@ -80,8 +80,9 @@ async fn opening_figures_are_taken_beside_a_running_program_and_told() {
     assert_eq!(importer.report("stock", &file, &[]).await, taken(12, 0));
 
     shop.settled().await;
-    let told = shop.stream("STOCK").await;
-    assert_eq!(told.len(), 13);
+    let mut told = shop.stream("STOCK").await;
+    told.retain(|told| told.body["warehouse"] != "first");
+    assert_eq!(told.len(), 12);
     let told_of = |sku: &str| told.iter().find(|told| told.body["sku"] == sku).unwrap();
     for (_, sku) in ODD {
         assert_eq!(shop.figures(sku, "main").await, Some(Figures { on_hand: 3, reserved: 0, version: 1 }), "{sku}");
