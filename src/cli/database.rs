@@ -26,7 +26,7 @@ pub(crate) fn connect(database: &Database) -> Result<Pool, Stop> {
 /// It does not answer, or its address cannot be understood.
 pub(super) async fn reach(database: &Database) -> Result<Pool, Stop> {
     let pool = connect(database)?;
-    in_time(async { pool.acquire().await.map(drop).map_err(unreachable) }).await?;
+    in_time(async { pool.acquire().await.map(drop).map_err(|error| unreachable(&error)) }).await?;
     Ok(pool)
 }
 
@@ -50,8 +50,8 @@ async fn in_time(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Sto
 /// # Errors
 /// Misuse, with what to do about it.
 pub(crate) async fn migrated(pool: &Pool) -> Result<(), Stop> {
-    let mut connection = pool.acquire().await.map_err(unreachable)?;
-    match migrate::level(&mut connection).await.map_err(unreachable)? {
+    let mut connection = pool.acquire().await.map_err(|error| unreachable(&error))?;
+    match migrate::level(&mut connection).await.map_err(|error| unreachable(&error))? {
         Level::Current => Ok(()),
         Level::Behind(missing) => Err(Stop::Misuse(anyhow!(
             "the database lacks the migrations {missing:?}: run `lastunit migrate`, or allow it with database.migrate"
@@ -62,6 +62,6 @@ pub(crate) async fn migrated(pool: &Pool) -> Result<(), Stop> {
     }
 }
 
-fn unreachable(error: sqlx::Error) -> Stop {
+fn unreachable(error: &sqlx::Error) -> Stop {
     Stop::Unreachable(anyhow!("PostgreSQL: {error}"))
 }

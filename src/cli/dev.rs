@@ -19,10 +19,10 @@ pub struct Dev {
     /// Where the data is, kept from one run to the next.
     #[arg(long, value_name = "DIR", default_value = "lastunit-dev")]
     dir: PathBuf,
-    /// The directory of PostgreSQL's binaries; searched for when not given here or as dev.postgres_bin.
+    /// The directory of PostgreSQL's binaries; searched for when not given here or as `dev.postgres_bin`.
     #[arg(long, value_name = "DIR")]
     postgres_bin: Option<PathBuf>,
-    /// The nats-server; searched for when not given here or as dev.nats_server.
+    /// The nats-server; searched for when not given here or as `dev.nats_server`.
     #[arg(long, value_name = "FILE")]
     nats_server: Option<PathBuf>,
 }

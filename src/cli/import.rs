@@ -15,9 +15,9 @@ use crate::store::{Fault, Pool, StoreError};
 /// What is in the file.
 #[derive(Debug, Subcommand)]
 pub enum Import {
-    /// Opening figures of stock: sku,warehouse,on_hand.
+    /// Opening figures of stock: `sku,warehouse,on_hand`.
     Stock(Source),
-    /// From which warehouses channels are served: warehouse,channel,external_warehouse_id,priority,safety_stock.
+    /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Source),
 }
 

@@ -97,7 +97,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     runtime.block_on(async {
         match cli.command {
             Command::Run => run::run(settings).await,
-            Command::Dev(command) => dev::run(command, settings).await,
+            Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,

@@ -71,15 +71,12 @@ impl<T> Rows<T> {
     pub(super) fn once<K: Hash + Eq>(mut self, what: &str, key: impl Fn(&T) -> K) -> Self {
         let mut first: HashMap<K, usize> = HashMap::with_capacity(self.good.len());
         let bad = &mut self.bad;
-        self.good.retain(|(line, row)| match first.get(&key(row)) {
-            Some(earlier) => {
+        self.good.retain(|(line, row)| {
+            let earlier = *first.entry(key(row)).or_insert(*line);
+            if earlier != *line {
                 bad.push(BadRow { line: *line, reason: format!("{what} stands in line {earlier} already") });
-                false
             }
-            None => {
-                first.insert(key(row), *line);
-                true
-            }
+            earlier == *line
         });
         self
     }

@@ -20,10 +20,11 @@ pub struct MapRow {
     pub safety_stock: Option<Qty>,
 }
 
+type Row = (String, String, Option<String>, i32, Option<Qty>);
+
 /// Keeps others from changing the map until this transaction ends, and reads it. Who reads it is not kept waiting.
 pub async fn lock(connection: &mut PgConnection) -> Result<Vec<MapRow>, StoreError> {
     sqlx::query("LOCK TABLE channel_warehouse_map IN SHARE ROW EXCLUSIVE MODE").execute(&mut *connection).await?;
-    type Row = (String, String, Option<String>, i32, Option<Qty>);
     let rows: Vec<Row> = sqlx::query_as(include_str!("warehouse_map.sql")).fetch_all(connection).await?;
     let read = |(warehouse, channel, external_warehouse_id, priority, safety_stock): Row| MapRow {
         warehouse: Warehouse::stored(&warehouse),

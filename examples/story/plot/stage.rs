@@ -125,16 +125,13 @@ impl Told {
     }
 
     fn order(&self) -> String {
-        let mut words = format!("order {}", self.text("order_ref"));
-        let mut add = |label: &str, text: &str| {
-            if !text.is_empty() {
-                words += &format!(", {label}{text}");
-            }
-        };
-        add("", self.text("reason"));
-        add("until ", self.text("expires_at").get(11..19).unwrap_or_default());
-        add("duplicate: ", if self.facts.get("duplicate") == Some(&Value::Bool(true)) { "true" } else { "" });
-        words
+        let mut words = vec![format!("order {}", self.text("order_ref"))];
+        words.extend(self.facts.get("reason").and_then(Value::as_str).map(str::to_owned));
+        words.extend(self.text("expires_at").get(11..19).map(|time| format!("until {time}")));
+        if self.facts.get("duplicate") == Some(&true.into()) {
+            words.push("duplicate: true".to_owned());
+        }
+        words.join(", ")
     }
 
     fn text(&self, name: &str) -> &str {
