@@ -21,3 +21,4 @@ mod turnstile;
 pub use batch::{Item, Reply, Settled, Verdict};
 pub use settle::{Engine, Turn};
 pub use turnstile::{Pass, Turnstile};
+pub use tell::tell_figures;

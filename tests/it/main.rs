@@ -6,5 +6,8 @@
 #![allow(clippy::unwrap_used)]
 
 mod dev;
+mod dev_command;
+mod import;
 mod orders;
+mod story;
 mod support;
