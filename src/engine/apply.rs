@@ -109,6 +109,7 @@ fn refused_events(work: &Work<'_>, decision: &Decision) -> Vec<EventKey> {
     refused.into_iter().cloned().collect()
 }
 
+/// In the order of their stream.
 fn refused_messages<'a>(
     work: &'a Work<'_>,
     origins: &[Option<&'a Message>],
@@ -118,7 +119,9 @@ fn refused_messages<'a>(
         Outcome::Refused(refusal) => Some(((*origin)?, refusal)),
         _ => None,
     });
-    work.refused_unread().chain(decided).collect()
+    let mut refused: Vec<_> = work.refused_unread().chain(decided).collect();
+    refused.sort_by_key(|(message, _)| message.sequence);
+    refused
 }
 
 fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {

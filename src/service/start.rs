@@ -28,7 +28,7 @@ pub(super) async fn start(
     let pool = store::connect(&settings.database)
         .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
     wait_for("postgres", until, readiness, || async {
-        sqlx::query("SELECT 1").execute(&pool).await.map(drop).map_err(|error| anyhow!("PostgreSQL: {error}"))
+        store::reach(&settings.database).await.map_err(|error| anyhow!("PostgreSQL: {error}"))
     })
     .await?;
     bring_up_to_date(settings, &pool).await?;

@@ -22,7 +22,7 @@ pub mod turn;
 pub mod waiting;
 
 pub use fault::{Fault, StoreError};
-pub use pool::{Pool, connect};
+pub use pool::{Pool, connect, reach};
 
 use sqlx::postgres::PgQueryResult;
 

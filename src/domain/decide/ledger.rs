@@ -245,12 +245,10 @@ impl Ledger {
     pub fn finish(mut self) -> Decision {
         for (key, touched) in self.touched {
             let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else { continue };
-            let made = touched.before.version == 0;
-            if *row != touched.before || made {
-                row.version = touched.before.version + 1;
-                let (before, after) = (touched.before, *row);
-                self.decision.stock.push(StockChange { key, before, after, cause: touched.cause });
-            }
+            // Also where the changes add up to nothing: each of them is told.
+            row.version = touched.before.version + 1;
+            let (before, after) = (touched.before, *row);
+            self.decision.stock.push(StockChange { key, before, after, cause: touched.cause });
         }
         self.decision.spare_rows = self.spare.into_iter().collect();
         self.decision.short.sort_unstable();

@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
     /// Decides one command unless its event was decided before, then whatever waited for the order it brought.
     fn take(&mut self, index: usize) {
         let command = self.batch.get(index);
-        if command.event.as_ref().is_some_and(|event| self.seen.contains(event)) {
+        if !self.creates(command) && command.event.as_ref().is_some_and(|event| self.seen.contains(event)) {
             self.outcomes[index] = Outcome::Redelivered(self.present(index, command));
             return;
         }
@@ -118,9 +118,16 @@ impl<'a> Work<'a> {
         }
     }
 
+    /// Whether it brings an order that has not come. Then the order is the key: its row keeps the event's id, and another order may come under
+    /// the same.
+    fn creates(&self, command: &Command) -> bool {
+        matches!(&command.kind, Kind::Create(create) if !self.orders.get(&create.order).is_some_and(|entry| entry.born))
+    }
+
     fn apply(&mut self, index: usize, command: &Command) {
+        let creates = self.creates(command);
         let outcome = self.decide_one(index, command);
-        if let (Some(event), false) = (&command.event, matches!(outcome, Outcome::Refused(_))) {
+        if let (Some(event), false) = (&command.event, creates || matches!(outcome, Outcome::Refused(_))) {
             self.seen.insert(event.clone());
         }
         self.outcomes[index] = outcome;

@@ -223,7 +223,8 @@ fn judge(when: &str, statement: &Statement, node: &Value) {
                 && kind != "ModifyTable"
                 && GROWING.contains(&table)
             {
-                let condition = node["Index Cond"].as_str().unwrap_or_default();
+                let condition = ["Index Cond", "Recheck Cond"].iter().find_map(|kind| node[kind].as_str());
+                let condition = condition.unwrap_or_default();
                 let bounded = statement
                     .finds
                     .iter()
