@@ -26,7 +26,7 @@ pub(crate) fn connect(database: &Database) -> Result<Pool, Stop> {
 /// It does not answer, or its address cannot be understood.
 pub(super) async fn reach(database: &Database) -> Result<Pool, Stop> {
     let pool = connect(database)?;
-    in_time(async { pool.acquire().await.map(drop).map_err(|error| unreachable(&error)) }).await?;
+    reached(database).await?;
     Ok(pool)
 }
 
@@ -35,9 +35,13 @@ pub(super) async fn reach(database: &Database) -> Result<Pool, Stop> {
 /// # Errors
 /// It does not answer, or is not migrated.
 pub(super) async fn open(database: &Database) -> Result<Pool, Stop> {
-    let pool = connect(database)?;
+    let pool = reach(database).await?;
     in_time(migrated(&pool)).await?;
     Ok(pool)
+}
+
+async fn reached(database: &Database) -> Result<(), Stop> {
+    in_time(async { store::reach(database).await.map_err(|error| unreachable(&error)) }).await
 }
 
 async fn in_time(work: impl Future<Output = Result<(), Stop>>) -> Result<(), Stop> {

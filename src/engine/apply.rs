@@ -100,7 +100,9 @@ fn refused_messages<'a>(
         Outcome::Refused(refusal) => Some(((*origin)?, refusal)),
         _ => None,
     });
-    work.refused_unread().chain(decided).collect()
+    let mut refused: Vec<_> = work.refused_unread().chain(decided).collect();
+    refused.sort_by_key(|(message, _)| message.sequence);
+    refused
 }
 
 fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {

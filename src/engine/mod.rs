@@ -20,5 +20,5 @@ mod turnstile;
 
 pub use batch::{Item, Reply, Settled, Verdict};
 pub use settle::{Engine, Turn};
-pub use turnstile::{Pass, Turnstile};
 pub use tell::tell_figures;
+pub use turnstile::{Pass, Turnstile};

@@ -1,6 +1,8 @@
 //! The names of all metrics. A name that is once released stays.
 
-use ::metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
+use ::metrics::{Unit, counter, describe_counter, describe_gauge, describe_histogram};
+
+use crate::domain::Reason;
 
 /// Messages a batch took. Histogram; label `stream`.
 pub const BATCH_MESSAGES: &str = "lastunit_batch_messages";
@@ -29,8 +31,12 @@ pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
 
-/// Tells the recorder what the names mean.
+/// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
+    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT] {
+        counter!(name).absolute(0);
+    }
+    counter!(DEAD_LETTERS, "reason" => Reason::Internal.word()).absolute(0);
     describe_histogram!(BATCH_MESSAGES, Unit::Count, "Messages a batch took.");
     describe_histogram!(BATCH_SECONDS, Unit::Seconds, "From BEGIN to COMMIT.");
     describe_counter!(DECIDED, "Commands decided.");

@@ -11,6 +11,7 @@ use crate::broker::{self, Connection};
 use crate::cli::{Stop, database};
 use crate::config::Settings;
 use crate::ops::{Condition, Readiness};
+use crate::store;
 use crate::store::{Pool, migrate};
 use crate::topology::{Topology, TopologyError};
 
@@ -26,7 +27,7 @@ pub(super) async fn start(
     let until = Instant::now() + Duration::from_secs(settings.startup.wait_s);
     let pool = database::connect(&settings.database)?;
     wait_for("postgres", until, readiness, || async {
-        sqlx::query("SELECT 1").execute(&pool).await.map(drop).map_err(|error| anyhow!("PostgreSQL: {error}"))
+        store::reach(&settings.database).await.map_err(|error| anyhow!("PostgreSQL: {error}"))
     })
     .await?;
     bring_up_to_date(settings, &pool).await?;

@@ -23,7 +23,7 @@ pub mod waiting;
 pub mod warehouse_map;
 
 pub use fault::{Fault, StoreError};
-pub use pool::{Pool, connect};
+pub use pool::{Pool, connect, reach};
 
 use sqlx::postgres::PgQueryResult;
 

@@ -1,5 +1,6 @@
 //! Connections: few, with limits on everything that can wait, and with plans that do not depend on what a table held when they were made.
 
+use std::io;
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -38,6 +39,20 @@ pub fn options(database: &Database) -> Result<PgConnectOptions, sqlx::Error> {
     ]))
 }
 
+/// How long a server may take to answer.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+
+/// Connects once. A pool that cannot connect only says that it waited; this says what is wrong.
+///
+/// # Errors
+/// An address that cannot be understood, or the server's own.
+pub async fn reach(database: &Database) -> Result<(), sqlx::Error> {
+    let asked = async { PgConnection::connect_with(&options(database)?).await?.close().await };
+    tokio::time::timeout(ANSWER_WITHIN, asked)
+        .await
+        .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
+}
+
 /// Makes the pool; connects when first used.
 ///
 /// # Errors
@@ -45,7 +60,7 @@ pub fn options(database: &Database) -> Result<PgConnectOptions, sqlx::Error> {
 pub fn connect(database: &Database) -> Result<Pool, sqlx::Error> {
     Ok(PgPoolOptions::new()
         .max_connections(database.max_connections)
-        .acquire_timeout(Duration::from_secs(5))
+        .acquire_timeout(ANSWER_WITHIN)
         .after_release(|connection, _| Box::pin(std::future::ready(Ok(is_outside_transaction(connection)))))
         .connect_lazy_with(options(database)?))
 }

@@ -26,6 +26,8 @@ pub struct Shop {
 /// A message that was told.
 #[derive(Debug, Clone)]
 pub struct Told {
+    /// Its place in the stream.
+    pub sequence: u64,
     /// Its subject.
     pub subject: String,
     /// Its headers.
@@ -141,6 +143,7 @@ impl Shop {
             while let Some(message) = batch.next().await {
                 let message = message.unwrap();
                 told.push(Told {
+                    sequence: message.info().unwrap().stream_sequence,
                     subject: message.subject.to_string(),
                     headers: message.headers.clone().unwrap_or_default(),
                     raw: message.payload.to_vec(),
@@ -178,14 +181,23 @@ impl Shop {
         self.stream(stream).await
     }
 
-    /// Waits until the consumers have taken and acknowledged everything and the outbox is empty.
+    /// Waits until the consumers have taken and acknowledged everything, the outbox is empty, and the latest figures have followed.
     pub async fn settled(&self) {
         wait_until("everything to be decided and told", PATIENCE, async || {
             self.acknowledged("ORDERS", "lastunit-orders").await
                 && self.acknowledged("INVENTORY", "lastunit-inventory").await
                 && self.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL").await == 0
+                && self.last_event_id("STOCK").await == self.last_event_id("STOCK_LATEST").await
         })
         .await;
+    }
+
+    /// The id of the last message of a stream, if it has any.
+    async fn last_event_id(&self, stream: &str) -> Option<String> {
+        let mut stream = self.js.get_stream(stream).await.unwrap();
+        let last = stream.info().await.unwrap().state.last_sequence;
+        let message = stream.get_raw_message(last).await.ok()?;
+        message.headers.get("ce-id").map(ToString::to_string)
     }
 
     async fn acknowledged(&self, stream: &str, durable: &str) -> bool {

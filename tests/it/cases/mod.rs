@@ -1,0 +1,142 @@
+//! The contract, line by line and from the outside: streams, tables, commands, HTTP. Nothing here knows how the program does it.
+
+mod accept;
+mod answers;
+mod buyers;
+mod cancels;
+mod commands;
+mod envelopes;
+mod expiry;
+mod inventory;
+mod names;
+mod plans;
+mod rejections;
+mod renewals;
+mod repeats;
+mod replies;
+mod reviews;
+mod statements;
+mod streams;
+mod told;
+mod warehouses;
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::support::{Ground, Launch, Program, Shop, Told};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A running program on ground of its own, and the world around it.
+struct Stage {
+    shop: Shop,
+    program: Program,
+    launch: Launch,
+    ground: Ground,
+}
+
+impl Stage {
+    async fn open() -> Self {
+        Self::open_with("").await
+    }
+
+    /// With lines of configuration.
+    async fn open_with(config: &str) -> Self {
+        let ground = Ground::new().await;
+        let launch = Launch::new(&ground).config(config);
+        let program = launch.ready(&["run"]).await;
+        Self { shop: Shop::open(&ground).await, program, launch, ground }
+    }
+
+    /// Ends the program and starts it again after `meanwhile`.
+    async fn restart(&mut self, meanwhile: impl AsyncFnOnce(&Shop)) {
+        assert_eq!(self.program.terminate().await, Some(0));
+        meanwhile(&self.shop).await;
+        self.program = self.launch.ready(&["run"]).await;
+    }
+
+    /// Everything is decided and told, and the invariants hold.
+    async fn close(&self) {
+        self.shop.settled().await;
+        self.shop.audit().await;
+    }
+}
+
+impl Shop {
+    /// Publishes an order's event and waits for its answer.
+    async fn ask(&self, subject: &str, body: Value) -> Told {
+        let id = body["event_id"].as_str().unwrap().to_owned();
+        self.say(subject, body).await;
+        self.answer_to(&id).await
+    }
+
+    /// Lets an order's hold end now.
+    async fn end_hold(&self, order_ref: &str) {
+        for update in [
+            "UPDATE reservation SET expires_at = clock_timestamp() WHERE order_ref = $1 AND state = 'held'",
+            "UPDATE sales_order SET expires_at = clock_timestamp() WHERE order_ref = $1 AND state = 'held'",
+        ] {
+            sqlx::query(update).bind(order_ref).execute(&self.db).await.unwrap();
+        }
+    }
+
+    /// What was told of an order, in order.
+    async fn told_of(&self, order_ref: &str) -> Vec<Told> {
+        let told = self.stream("RESERVATIONS").await;
+        told.into_iter().filter(|told| told.body["order_ref"] == order_ref).collect()
+    }
+
+    /// The words of the dead letters and the ids of the events in them.
+    async fn dead(&self) -> Vec<(String, String)> {
+        let word = |told: &Told| told.header("Lastunit-Reason").unwrap().to_owned();
+        let id = |told: &Told| told.body["event_id"].as_str().unwrap_or_default().to_owned();
+        self.stream("DEAD").await.iter().map(|told| (word(told), id(told))).collect()
+    }
+
+    /// One text out of the database.
+    async fn text(&self, query: &'static str) -> Option<String> {
+        sqlx::query_scalar(query).fetch_one(&self.db).await.unwrap()
+    }
+}
+
+/// A body without its own id, instant and end, of which it is only checked that they are what they must be.
+fn plain(told: &Told) -> Value {
+    let mut body = told.body.clone();
+    let fields = body.as_object_mut().unwrap();
+    let id = fields.remove("event_id").unwrap();
+    assert!(uuid::Uuid::parse_str(id.as_str().unwrap()).is_ok(), "{id}");
+    instant(&fields.remove("occurred_at").unwrap());
+    let end = fields.remove("expires_at");
+    assert_eq!(end.is_some(), told.what() == "held", "{body}");
+    if let Some(end) = end {
+        instant(&end);
+    }
+    body
+}
+
+fn instant(value: &Value) -> OffsetDateTime {
+    OffsetDateTime::parse(value.as_str().unwrap(), &Rfc3339).unwrap()
+}
+
+/// A line as answers have it, of which nothing has shipped.
+fn line(sku: &str, warehouse: &str, qty: i64, state: &str) -> Value {
+    json!({ "sku": sku, "warehouse": warehouse, "qty": qty, "shipped_qty": 0, "returned_qty": 0, "state": state })
+}
+
+/// The status and the body of a page of the program's.
+async fn page(program: &Program, path: &str) -> (u16, String) {
+    let stdout = program.stdout();
+    let address = stdout.lines().find_map(|line| line.strip_prefix("lastunit ready http://")).unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+}

@@ -1,0 +1,243 @@
+//! The plans of every statement, as the program's own connections make them: no growing table is ever read whole, whatever it held when the
+//! plan was made.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use lastunit::config::Database;
+use lastunit::store::{migrate, pool};
+use serde_json::Value;
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
+
+use crate::support::Ground;
+
+/// A statement: its file, the types of its parameters, and how it may find rows of growing tables: by all these columns at once.
+struct Statement {
+    file: &'static str,
+    types: &'static str,
+    finds: &'static [(&'static str, &'static [&'static str])],
+}
+
+const fn statement(
+    file: &'static str,
+    types: &'static str,
+    finds: &'static [(&'static str, &'static [&'static str])],
+) -> Statement {
+    Statement { file, types, finds }
+}
+
+const ORDER: (&str, &[&str]) = ("sales_order", &["channel", "order_ref"]);
+const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
+const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
+const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
+
+const STATEMENTS: [Statement; 35] = [
+    statement(
+        "dead_letters_insert",
+        "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
+        &[],
+    ),
+    statement("dead_letters_load", "bigint[]", &[("dead_letter", &["id"])]),
+    statement("due_next", "", &[("sales_order", &["expires_at"])]),
+    statement(
+        "due_on_rows",
+        "text[], text[], timestamptz, bigint",
+        &[("reservation", &["sku", "warehouse", "expires_at"])],
+    ),
+    statement("due_orders", "bigint", &[("sales_order", &["expires_at"])]),
+    statement("inbox", "text[], text[]", &[]),
+    statement("inbox_documents", "text[], text[]", &[("inventory_document", &["subject", "document_ref"])]),
+    statement("inbox_file", "text[], text[], bytea[], text[], timestamptz", &[]),
+    statement("inbox_forget", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
+    statement("journal_movements", "text[], text[], bigint[], text[], text[], timestamptz", &[]),
+    statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
+    statement("known_skus", "text[]", &[STOCK_OF_SKU]),
+    statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
+    statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
+    statement("orders_lock", "text[], text[]", &[ORDER]),
+    statement(
+        "orders_update",
+        "text[], text[], text[], text[], text[], text[], bigint[], text[], bytea[], text[], timestamptz[], timestamptz[], \
+         timestamptz[]",
+        &[ORDER],
+    ),
+    statement("outbox_backlog", "text", &[UNSENT]),
+    statement("outbox_insert", "text[], bytea[], timestamptz", &[]),
+    statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
+    statement("outbox_unsent", "text, bigint", &[UNSENT]),
+    statement("reservations_ids", "int", &[]),
+    statement(
+        "reservations_insert",
+        "bigint[], text[], text[], text[], text[], bigint[], text[], boolean[], boolean[], timestamptz[], timestamptz",
+        &[],
+    ),
+    statement("reservations_load", "text[], text[]", &[("reservation", &["channel", "order_ref"])]),
+    statement(
+        "reservations_update",
+        "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[]",
+        &[("reservation", &["id"])],
+    ),
+    statement("reviews_open", "text[], text[], jsonb[], text[], timestamptz", &[]),
+    statement("routes", "text[]", &[]),
+    statement("stock_exist", "text[], text[]", &[STOCK_OF_SKU]),
+    statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
+    statement("stock_make", "text[], text[]", &[]),
+    statement("stock_retell", "text[], text[]", &[STOCK]),
+    statement("stock_unmake", "text[], text[]", &[STOCK]),
+    statement(
+        "stock_update",
+        "text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz",
+        &[STOCK],
+    ),
+    statement("waiting_done", "bigint[]", &[("waiting_message", &["id"])]),
+    statement(
+        "waiting_insert",
+        "text[], text[], bigint[], text[], bigint[], timestamptz[], text[], text[], text[], jsonb[], bytea[], timestamptz",
+        &[],
+    ),
+    statement("waiting_load", "text[], text[]", &[("waiting_message", &["channel", "order_ref"])]),
+];
+
+/// What waits is looked through whole by the net that the sweeper draws: it holds what waits now, and no more.
+const SWEEPS: [Statement; 2] = [
+    statement(
+        "waiting_overdue",
+        "double precision, bigint",
+        &[("waiting_message", &["since"]), ("waiting_message", &["id"])],
+    ),
+    statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
+];
+
+/// Tables with a row for each order, message, SKU. The warehouse map is set by people.
+const GROWING: [&str; 10] = [
+    "sales_order",
+    "reservation",
+    "reservation_event",
+    "stock",
+    "stock_movement",
+    "processed_event",
+    "inventory_document",
+    "waiting_message",
+    "outbox",
+    "dead_letter",
+];
+
+fn all() -> impl Iterator<Item = &'static Statement> {
+    STATEMENTS.iter().chain(&SWEEPS)
+}
+
+#[test]
+fn every_statement_of_the_program_has_its_plan_held() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store");
+    let files: BTreeSet<String> = fs::read_dir(dir)
+        .unwrap()
+        .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".sql")?.to_owned()))
+        .collect();
+    let held: BTreeSet<String> = all().map(|statement| statement.file.to_owned()).collect();
+    assert_eq!(files, held);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_growing_table_is_read_whole_on_empty_small_or_large_data() {
+    let ground = Ground::new().await;
+    let database = Database { url: ground.database_url.clone().into(), ..Database::default() };
+    let options = pool::options(&database).unwrap();
+    let made = pool_of(&database).await;
+    judge_all("empty", &options).await;
+    fill(&made, 1, 50).await;
+    judge_all("small", &options).await;
+    analyze(&made).await;
+    judge_all("small and analyzed", &options).await;
+    fill(&made, 51, 200_000).await;
+    judge_all("grown since it was analyzed", &options).await;
+    analyze(&made).await;
+    judge_all("large and analyzed", &options).await;
+}
+
+async fn pool_of(database: &Database) -> sqlx::PgPool {
+    let pool = lastunit::store::connect(database).unwrap();
+    migrate::apply(&pool, &database.schema).await.unwrap();
+    pool
+}
+
+async fn analyze(db: &sqlx::PgPool) {
+    sqlx::query("ANALYZE").execute(db).await.unwrap();
+}
+
+/// Rows as they come: most orders are done with, most of the outbox is sent, some wait.
+async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
+    let rows = [
+        "INSERT INTO sales_order (channel, order_ref, state, event_id, payment_mode, expires_at, created_at)
+         SELECT 'web', n::text, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, n::text, 'online', now(), now()",
+        "INSERT INTO reservation (channel, order_ref, sku, warehouse, qty, state, named, expires_at, created_at)
+         SELECT 'web', n::text, 'sku' || n % 1000, 'main', 1, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, false, now(), now()",
+        "INSERT INTO stock (sku, warehouse, on_hand, version)
+         SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO processed_event (subject, event_id, at) SELECT 'order.cancelled.web', n::text, now()",
+        "INSERT INTO inventory_document (subject, document_ref, digest, event_id, at)
+         SELECT 'inventory.received.main', n::text, '', n::text, now()",
+        "INSERT INTO outbox (stream, entries, written_at, sent_at)
+         SELECT 'STOCK', '', now(), CASE WHEN n % 100 > 0 THEN now() END",
+        "INSERT INTO dead_letter
+            (event_id, stream, sequence, received_at, consumer, subject, reason, detail, headers, body, opened_at)
+         SELECT gen_random_uuid(), 'ORDERS', n, now(), '', '', '', '', '{}', '', now()",
+        "INSERT INTO waiting_message
+            (channel, order_ref, stream, sequence, received_at, consumer, subject, event_id, headers, body, since)
+         SELECT 'web', 'early' || n, 'ORDERS', n, now(), '', 'order.cancelled.web', n::text, '{}', '', now()",
+    ];
+    for rows in rows {
+        let statement = format!("{rows} FROM generate_series({from}, {to}) AS n");
+        sqlx::query(AssertSqlSafe(statement)).execute(db).await.unwrap();
+    }
+}
+
+/// On a connection of its own, so that no plan is kept from before.
+async fn judge_all(when: &str, options: &sqlx::postgres::PgConnectOptions) {
+    let mut connection = PgConnection::connect_with(options).await.unwrap();
+    for statement in all() {
+        let plan = plan_of(&mut connection, statement).await;
+        judge(when, statement, &plan);
+    }
+}
+
+async fn plan_of(connection: &mut PgConnection, statement: &Statement) -> Value {
+    let Statement { file, types, .. } = statement;
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/store").join(format!("{file}.sql"));
+    let text = fs::read_to_string(path).unwrap();
+    let (types, nulls) = if types.is_empty() {
+        (String::new(), String::new())
+    } else {
+        (format!("({types})"), format!("({})", vec!["NULL"; types.split(',').count()].join(", ")))
+    };
+    sqlx::raw_sql(AssertSqlSafe(format!("PREPARE {file} {types} AS {text}"))).execute(&mut *connection).await.unwrap();
+    let explain = format!("EXPLAIN (FORMAT JSON, COSTS OFF) EXECUTE {file} {nulls}");
+    sqlx::query_scalar(AssertSqlSafe(explain)).persistent(false).fetch_one(connection).await.unwrap()
+}
+
+fn judge(when: &str, statement: &Statement, node: &Value) {
+    match node {
+        Value::Array(nodes) => nodes.iter().for_each(|node| judge(when, statement, node)),
+        Value::Object(fields) => {
+            if let (Some(table), Some(kind)) = (node["Relation Name"].as_str(), node["Node Type"].as_str())
+                && kind != "ModifyTable"
+                && GROWING.contains(&table)
+            {
+                let condition = ["Index Cond", "Recheck Cond"].iter().find_map(|kind| node[kind].as_str());
+                let condition = condition.unwrap_or_default();
+                let bounded = statement
+                    .finds
+                    .iter()
+                    .any(|(found, columns)| *found == table && columns.iter().all(|column| names(condition, column)));
+                assert!(bounded, "{} on data {when}: {kind} of {table}\n{node:#}", statement.file);
+            }
+            fields.values().for_each(|node| judge(when, statement, node));
+        }
+        _ => {}
+    }
+}
+
+/// Whether a condition bounds the column.
+fn names(condition: &str, column: &str) -> bool {
+    condition.contains(&format!("({column} ")) || condition.contains(&format!("({column})::"))
+}
