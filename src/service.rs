@@ -107,6 +107,8 @@ impl Started {
 
         tokio::spawn(announce(readiness.clone(), address));
         let ended = tokio::select! {
+            // First: tasks that end because they were asked to are no failure.
+            biased;
             () = shutdown.token().cancelled() => Ok(()),
             died = deciders.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
             died = tellers.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),

@@ -6,5 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod dev;
+#[cfg(feature = "failpoints")]
+mod faults;
 mod orders;
 mod support;
