@@ -8,6 +8,8 @@
 mod cases;
 mod dev;
 mod dev_command;
+#[cfg(feature = "failpoints")]
+mod faults;
 mod import;
 mod orders;
 mod story;
