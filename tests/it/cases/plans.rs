@@ -64,6 +64,7 @@ const STATEMENTS: [Statement; 35] = [
     ),
     statement("outbox_backlog", "text", &[UNSENT]),
     statement("outbox_insert", "text[], bytea[], timestamptz", &[]),
+    statement("outbox_last_unsent", "text", &[UNSENT]),
     statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
     statement("outbox_unsent", "text, bigint", &[UNSENT]),
     statement("reservations_ids", "int", &[]),
