@@ -107,6 +107,8 @@ impl Started {
 
         tokio::spawn(announce(readiness.clone(), address));
         let ended = tokio::select! {
+            // First of all: tasks that were asked to end end too.
+            biased;
             () = shutdown.token().cancelled() => Ok(()),
             died = deciders.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
             died = tellers.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
