@@ -3,6 +3,7 @@
 mod start;
 mod watch;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,11 +30,16 @@ use crate::topology::Topology;
 /// How long what was decided last may take to be told at the end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Runs until `shutdown`, and says once, on standard output, when it is ready.
+/// Runs until `shutdown`, and says once, on standard output, when it is ready. `greet` is called right before, with the address of HTTP.
 ///
 /// # Errors
 /// A server that cannot be reached in time, a database or stream that is not what it should be, a task that died.
-pub async fn run(settings: Settings, shutdown: Shutdown, metrics: PrometheusHandle) -> Result<(), Stop> {
+pub async fn run(
+    settings: Settings,
+    shutdown: Shutdown,
+    metrics: PrometheusHandle,
+    greet: impl FnOnce(SocketAddr) + Send + 'static,
+) -> Result<(), Stop> {
     let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
     let readiness = Readiness::awaiting(&["postgres", "nats", "streams"]);
@@ -46,7 +52,8 @@ pub async fn run(settings: Settings, shutdown: Shutdown, metrics: PrometheusHand
         started = start::start(&settings, Arc::new(topology), &readiness) => started?,
         () = shutdown.token().cancelled() => return Ok(()),
     };
-    let ended = started.serve(&settings, &readiness, &shutdown, address).await;
+    tokio::spawn(announce(readiness.clone(), address, greet));
+    let ended = started.serve(&settings, &readiness, &shutdown).await;
     http_stop.cancel();
     drop(http_task.await);
     ended
@@ -62,13 +69,7 @@ struct Started {
 }
 
 impl Started {
-    async fn serve(
-        self,
-        settings: &Settings,
-        readiness: &Readiness,
-        shutdown: &Shutdown,
-        address: std::net::SocketAddr,
-    ) -> Result<(), Stop> {
+    async fn serve(self, settings: &Settings, readiness: &Readiness, shutdown: &Shutdown) -> Result<(), Stop> {
         let outbox = Arc::new(Notify::new());
         let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
         let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
@@ -105,7 +106,6 @@ impl Started {
         };
         tellers.spawn(watch.run(telling.clone()));
 
-        tokio::spawn(announce(readiness.clone(), address));
         let ended = tokio::select! {
             // First of all: tasks that were asked to end end too.
             biased;
@@ -162,8 +162,9 @@ impl Started {
     }
 }
 
-async fn announce(readiness: Readiness, address: std::net::SocketAddr) {
+async fn announce(readiness: Readiness, address: SocketAddr, greet: impl FnOnce(SocketAddr)) {
     readiness.ready().await;
+    greet(address);
     println!("lastunit ready http://{address}");
 }
 

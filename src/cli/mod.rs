@@ -8,6 +8,8 @@ use clap::{Parser, Subcommand};
 use crate::config::Settings;
 
 mod config;
+pub(crate) mod database;
+mod dev;
 mod migrate;
 mod run;
 mod streams;
@@ -55,6 +57,8 @@ struct Cli {
 enum Command {
     /// Run the service until SIGTERM.
     Run,
+    /// Run the service on a PostgreSQL and a NATS of its own, started here and ended with it.
+    Dev(dev::Dev),
     /// Apply pending migrations to the database.
     Migrate,
     /// Show or apply the topology: streams and durable consumers.
@@ -89,6 +93,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     runtime.block_on(async {
         match cli.command {
             Command::Run => run::run(settings).await,
+            Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Config(command) => config::run(command, &settings),

@@ -6,5 +6,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod dev;
+mod dev_command;
 mod orders;
 mod support;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use lastunit::dev::{Patience, Process};
+use lastunit::dev::{Patience, Process, Relative};
 use nix::sys::signal::Signal;
 
 use super::{Ground, binaries};
@@ -117,6 +117,11 @@ impl Program {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// Its children that live now.
+    pub fn children(&self) -> Vec<Relative> {
+        self.process.children()
     }
 
     /// What it has printed to standard output.
