@@ -20,6 +20,7 @@
 //! | [`store`] | the statements, one `.sql` beside the function that runs it |
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order |
+//! | [`import`] | CSV files in: opening figures, the channels' warehouses |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
@@ -43,6 +44,7 @@ pub mod dev;
 pub mod domain;
 pub mod engine;
 mod failpoint;
+pub mod import;
 pub mod messages;
 pub mod ops;
 pub mod relay;

@@ -16,12 +16,12 @@ use bytes::Bytes;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::config::Database;
 use crate::crash_point;
-use crate::domain::{Reason, Refusal, Stock, StockChange, StockKey, Timestamp};
-use crate::messages::{self, Told};
+use crate::domain::{Reason, Refusal, StockKey, Timestamp};
+use crate::engine::tell_figures;
+use crate::messages;
 use crate::ops::metrics as names;
 use crate::store::outbox::{self, Entry, Lane, Parcel, Row};
 use crate::store::turn::{self, TurnOf};
@@ -278,25 +278,7 @@ async fn retell(session: &mut PgConnection, doubts: &BTreeSet<StockKey>) -> anyh
     tracing::info!(rows = keys.len(), "rows in doubt are told again");
     let mut transaction = session.begin().await?;
     let locked = stock::retell_many(&mut transaction, &keys).await?;
-    let told: Vec<Told> = locked
-        .rows
-        .into_iter()
-        .map(|(key, after)| {
-            let change = StockChange { key, before: Stock::default(), after, cause: None };
-            messages::stock_changed(&change, Uuid::now_v7(), locked.now)
-        })
-        .collect();
-    let entries = told
-        .iter()
-        .map(|told| Entry::Event {
-            event_id: told.event_id,
-            subject: &told.subject,
-            body: &told.body,
-            traceparent: None,
-        })
-        .collect();
-    let at_us = i64::try_from(locked.now.unix_timestamp_nanos() / 1000)?;
-    outbox::insert_many(&mut transaction, &[(Lane::Stock, Parcel { at_us, entries })], locked.now).await?;
+    tell_figures(&mut transaction, &locked.rows, locked.now).await?;
     transaction.commit().await?;
     Ok(())
 }

@@ -10,6 +10,7 @@ use crate::config::Settings;
 mod config;
 pub(crate) mod database;
 mod dev;
+mod import;
 mod migrate;
 mod run;
 mod streams;
@@ -64,6 +65,9 @@ enum Command {
     /// Show or apply the topology: streams and durable consumers.
     #[command(subcommand)]
     Streams(streams::Streams),
+    /// Take over what another system has, out of a CSV file.
+    #[command(subcommand)]
+    Import(import::Import),
     /// Judge or show the configuration.
     #[command(subcommand)]
     Config(config::Config),
@@ -96,6 +100,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
             Command::Streams(command) => streams::run(command, &settings).await,
+            Command::Import(command) => import::run(command, &settings).await,
             Command::Config(command) => config::run(command, &settings),
         }
     })

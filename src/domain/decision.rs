@@ -161,6 +161,8 @@ pub enum MovementKind {
     Counted,
     /// Units moved between warehouses.
     Transferred,
+    /// Units that were there before this program was: never decided, only imported.
+    Opening,
 }
 
 impl MovementKind {
@@ -171,6 +173,7 @@ impl MovementKind {
             Self::WrittenOff => "written_off",
             Self::Counted => "counted",
             Self::Transferred => "transferred",
+            Self::Opening => "opening",
         }
     }
 }

@@ -18,3 +18,4 @@ mod tell;
 
 pub use batch::{Item, Reply, Settled, Verdict};
 pub use settle::{Engine, Turn};
+pub use tell::tell_figures;

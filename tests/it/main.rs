@@ -7,5 +7,6 @@
 
 mod dev;
 mod dev_command;
+mod import;
 mod orders;
 mod support;
