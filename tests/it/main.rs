@@ -9,4 +9,5 @@ mod dev;
 mod dev_command;
 mod import;
 mod orders;
+mod story;
 mod support;
