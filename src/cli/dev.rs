@@ -8,7 +8,7 @@ use anyhow::{Context as _, anyhow};
 use clap::Args;
 
 use super::{Exit, Stop};
-use crate::config::{Nats, Settings};
+use crate::config::{Database, Nats, Settings};
 use crate::dev::{Binaries, NatsOptions, PostgresOptions, Servers};
 use crate::shutdown::Shutdown;
 use crate::{service, telemetry};
@@ -70,11 +70,13 @@ fn lock(dir: &Path) -> Result<File, Stop> {
     }
 }
 
-/// The settings, on these servers: nobody else brings them up to date, and they ask nobody who they are.
+/// The settings, on these servers: nobody else brings them up to date or has anything there, and they ask nobody who they are.
 fn on_servers(mut settings: Settings, servers: &Servers) -> Settings {
     settings.database.url = servers.postgres.url().into();
+    settings.database.schema = Database::default().schema;
     settings.database.migrate = true;
     settings.nats = Nats { url: servers.nats.url(), ..Nats::default() };
+    settings.streams.prefix = String::new();
     settings.streams.apply = true;
     settings
 }

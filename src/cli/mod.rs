@@ -14,6 +14,7 @@ mod dev;
 mod import;
 mod migrate;
 mod run;
+mod story;
 mod streams;
 
 /// How a command that did its work ends.
@@ -71,6 +72,9 @@ enum Command {
     /// Take over what another system has, out of a CSV file.
     #[command(subcommand)]
     Import(import::Import),
+    /// Play a story on real messages and show what is told.
+    #[command(hide = true)]
+    Story,
     /// Judge or show the configuration.
     #[command(subcommand)]
     Config(config::Config),
@@ -105,6 +109,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Bench(args) => bench::run(args).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
+            Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),
         }
     })

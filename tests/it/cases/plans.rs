@@ -32,7 +32,7 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
-const STATEMENTS: [Statement; 35] = [
+const STATEMENTS: [Statement; 36] = [
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use sqlx::postgres::PgRow;
-use sqlx::{Column, Connection, PgConnection, Row};
+use sqlx::{Column, PgConnection, Row};
 
 use super::stage::{BOLD, DIM, paint};
 
@@ -40,11 +40,10 @@ const TABLES: [(&str, usize, &str); 5] = [
 ];
 
 /// Prints the rows that the story has left, and checks that they are all there.
-pub async fn print(database_url: &str, model: &str) -> Result<()> {
-    let mut connection = PgConnection::connect(database_url).await?;
+pub async fn print(database: &mut PgConnection, model: &str) -> Result<()> {
     println!("\n{}", paint(BOLD, "And that is what the tables say."));
     for (table, expected, query) in TABLES {
-        let rows = sqlx::query(query).bind(model).fetch_all(&mut connection).await?;
+        let rows = sqlx::query(query).bind(model).fetch_all(&mut *database).await?;
         ensure!(rows.len() == expected, "{table} has {} rows of this story instead of {expected}", rows.len());
         println!("\n   {}", paint(BOLD, table));
         for (place, line) in aligned(&rows).into_iter().enumerate() {

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, stdout};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use async_nats::{Message, Subscriber, jetstream};
+use async_nats::{Client, Message, Subscriber, jetstream};
 use futures::StreamExt;
 use futures::stream::{SelectAll, select_all};
 use serde_json::{Map, Value};
@@ -34,8 +34,7 @@ struct Told {
 
 impl Stage {
     /// Listens to everything that the program tells from now on.
-    pub async fn open(nats_url: &str) -> Result<Self> {
-        let client = async_nats::connect(nats_url).await?;
+    pub async fn open(client: Client) -> Result<Self> {
         let mut events = Vec::new();
         for family in ["stock.>", "reservation.>", "dead.>"] {
             events.push(client.subscribe(family).await?);

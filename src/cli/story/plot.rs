@@ -1,25 +1,24 @@
 //! What happens.
 
-mod stage;
-mod tables;
-
 use anyhow::Result;
 use serde_json::{Value, json};
+use sqlx::PgConnection;
 
-use stage::{Expected, Stage};
+use super::stage::{Expected, Stage};
+use super::tables;
 
 /// Plays the story on these servers, on which the program runs with a `hold.min_s` of at most 2.
-pub async fn play(nats_url: &str, database_url: &str) -> Result<()> {
+pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) -> Result<()> {
     // A model of its own, so that the story can be played again on the same servers.
     let model = fastrand::u32(1000..10_000).to_string();
-    let mut story = Story { stage: Stage::open(nats_url).await?, sku: format!("GRINDER-{model}"), model };
+    let mut story = Story { stage: Stage::open(nats).await?, sku: format!("GRINDER-{model}"), model };
     story.the_warehouse_counts().await?;
     story.two_want_the_last_one().await?;
     story.a_message_comes_twice().await?;
     story.a_message_makes_no_sense().await?;
     story.the_buyer_changes_their_mind().await?;
     story.a_hold_ends_by_itself().await?;
-    tables::print(database_url, &story.model).await
+    tables::print(database, &story.model).await
 }
 
 struct Story {
