@@ -2,12 +2,14 @@
 //!
 //! - `pull` reads a consumer and understands its messages while the batch before is being committed.
 //! - `shared` decides side by side with other copies; `ordered` decides in stream order, one copy at a time.
+//! - `unreadable` lays to rest what the client library cannot read.
 //! - `acknowledge` tells the broker, after the commit, what became of each message.
 
 mod acknowledge;
 mod ordered;
 mod pull;
 mod shared;
+mod unreadable;
 
 pub use ordered::run as run_ordered;
 pub use shared::run as run_shared;
@@ -16,8 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, watch};
 
+use crate::broker::Connection;
 use crate::engine::Engine;
 use crate::topology::Topology;
 
@@ -28,6 +31,8 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The broker.
     pub jetstream: jetstream::Context,
+    /// Whether it is there: at a reconnection consumers are opened again.
+    pub connection: watch::Receiver<Connection>,
     /// Streams and consumers as they shall be.
     pub topology: Arc<Topology>,
     /// Rung when something was stored to be told.

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use super::acknowledge::{acknowledge, give_back, keep, reply, split};
 use super::pull::{Deliveries, Delivery, Gaps, open};
 use super::shared::measure;
+use super::unreadable::lay_to_rest;
 use super::{Desk, REOPEN_AFTER};
 use crate::config::Database;
 use crate::engine::Turn;
@@ -50,6 +51,7 @@ async fn hold_turn(
         }
     }
     loop {
+        lay_to_rest(desk, file, &mut Turn::Held(&mut session), stop).await?;
         let reading = stop.child_token();
         let opened = open(desk, file, Gaps::EndReading, &reading).await.map_err(|error| anyhow::anyhow!(error))?;
         let ended = work(desk, file, &mut session, opened, stop).await;

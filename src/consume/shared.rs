@@ -7,6 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use super::acknowledge::{acknowledge, give_back, keep, reply, split};
 use super::pull::{Deliveries, Delivery, Gaps, open};
+use super::unreadable::lay_to_rest;
 use super::{Desk, REOPEN_AFTER};
 use crate::engine::Turn;
 use crate::ops::metrics as names;
@@ -17,7 +18,11 @@ use crate::topology::ConsumerFile;
 pub async fn run(desk: Desk, file: ConsumerFile, pool: Pool, stop: CancellationToken) {
     let acknowledgements = TaskTracker::new();
     while !stop.is_cancelled() {
-        match open(&desk, &file, Gaps::Expected, &stop).await {
+        let opened = async {
+            lay_to_rest(&desk, &file, &mut Turn::Shared(&pool), &stop).await?;
+            open(&desk, &file, Gaps::Expected, &stop).await.map_err(|error| anyhow::anyhow!(error))
+        };
+        match opened.await {
             Ok((deliveries, _)) => work(&desk, &file, &pool, deliveries, &acknowledgements, &stop).await,
             Err(error) => tracing::warn!(consumer = %file.durable, error = %error, "the consumer cannot be opened yet"),
         }

@@ -18,6 +18,7 @@ mod reviews;
 mod statements;
 mod streams;
 mod told;
+mod unreadable;
 mod warehouses;
 
 use std::time::Duration;
