@@ -99,7 +99,10 @@ async fn what_cannot_be_processed_is_a_dead_letter_with_its_word_and_its_body_un
         assert_eq!(told.header("Lastunit-Reason"), Some(*word), "{shown}: {:?}", told.header("Lastunit-Detail"));
         assert_eq!(&told.raw, body);
     }
-    assert_eq!(shop.number("SELECT count(*) FROM dead_letter WHERE resolved_at IS NULL").await, cases.len() as i64);
+    assert_eq!(
+        shop.number("SELECT count(*) FROM dead_letter WHERE resolved_at IS NULL").await,
+        i64::try_from(cases.len()).unwrap()
+    );
     stage.close().await;
 }
 

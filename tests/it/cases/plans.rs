@@ -84,7 +84,7 @@ const STATEMENTS: [Statement; 35] = [
     statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_make", "text[], text[]", &[]),
     statement("stock_retell", "text[], text[]", &[STOCK]),
-    statement("stock_unmake", "text[], text[]", &[STOCK]),
+    statement("stock_unmake", "text[], text[], bigint", &[STOCK]),
     statement(
         "stock_update",
         "text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz",
@@ -224,8 +224,7 @@ fn judge(when: &str, statement: &Statement, node: &Value, first: bool) {
             if let Some(table) = node["Relation Name"].as_str().filter(|table| GROWING.contains(table))
                 && kind != "ModifyTable"
             {
-                let condition = ["Index Cond", "Recheck Cond"].iter().find_map(|kind| node[kind].as_str());
-                let condition = condition.unwrap_or_default();
+                let condition = node["Index Cond"].as_str().unwrap_or_default();
                 let mut finds = statement.finds.iter().filter(|(found, _)| *found == table);
                 let bounded = finds.any(|(_, columns)| columns.iter().all(|column| names(condition, column)));
                 let only_first = first && node["Filter"].is_null();
