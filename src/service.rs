@@ -133,6 +133,7 @@ impl Started {
         let desk = Desk {
             engine: engine.clone(),
             jetstream: self.jetstream.clone(),
+            connection: self.connection.clone(),
             topology: self.topology.clone(),
             outbox: outbox.clone(),
             limits: Limits { messages: settings.batch.max, bytes: settings.batch.max_bytes },

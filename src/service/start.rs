@@ -34,7 +34,11 @@ pub(super) async fn start(
     readiness.set("postgres", Condition::Ready);
 
     let (sender, connection) = tokio::sync::watch::channel(Connection::Down("NATS is not connected yet".into()));
-    let client = wait_for("nats", until, readiness, || broker::connect(&settings.nats, sender.clone())).await?;
+    let client = wait_for("nats", until, readiness, async || {
+        let connected = broker::connect(&settings.nats, sender.clone()).await;
+        connected.map_err(|error| anyhow!("NATS cannot be reached: {error}"))
+    })
+    .await?;
     let jetstream = broker::jetstream(client.clone());
     readiness.set("nats", Condition::Ready);
 
@@ -44,11 +48,11 @@ pub(super) async fn start(
 }
 
 /// Asks until the answer is good or the time is over.
-async fn wait_for<T, F: Future<Output = anyhow::Result<T>>>(
+async fn wait_for<T>(
     name: &'static str,
     until: Instant,
     readiness: &Readiness,
-    ask: impl Fn() -> F,
+    ask: impl AsyncFn() -> anyhow::Result<T>,
 ) -> Result<T, Stop> {
     loop {
         let error = match ask().await {

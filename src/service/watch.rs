@@ -36,7 +36,10 @@ impl Watch {
                 () = stop.cancelled() => {}
                 () = tokio::time::sleep(EVERY) => {}
                 // A change of the connection is looked at at once: at a reconnection the streams may be others.
-                Ok(()) = self.connection.changed() => {}
+                changed = self.connection.changed() => if changed.is_err() {
+                    tracing::error!("the NATS client has died and does not come back; a new process has a new one");
+                    return;
+                }
             }
         }
     }

@@ -35,6 +35,6 @@ pub async fn orders(connection: &mut PgConnection, limit: i64) -> Result<Vec<Ord
 
 /// How long it is until the next hold ends, if any order is held.
 pub async fn next(connection: &mut PgConnection) -> Result<Option<Duration>, StoreError> {
-    let milliseconds: Option<i64> = sqlx::query_scalar(include_str!("due_next.sql")).fetch_one(connection).await?;
+    let milliseconds: Option<i64> = sqlx::query_scalar(include_str!("due_next.sql")).fetch_optional(connection).await?;
     Ok(milliseconds.map(|ms| Duration::from_millis(u64::try_from(ms).unwrap_or(0))))
 }

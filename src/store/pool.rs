@@ -32,6 +32,8 @@ pub fn options(database: &Database) -> Result<PgConnectOptions, sqlx::Error> {
         ("enable_seqscan", "off".into()),
         ("enable_hashjoin", "off".into()),
         ("enable_mergejoin", "off".into()),
+        // To find the first row of a warehouse it would gather all of them.
+        ("enable_bitmapscan", "off".into()),
         ("jit", "off".into()),
         ("tcp_keepalives_idle", "10".into()),
         ("tcp_keepalives_interval", "5".into()),

@@ -7,6 +7,9 @@ use sqlx::{AssertSqlSafe, PgConnection};
 use super::{Locking, StoreError, changed_all, counted};
 use crate::domain::{Qty, Sku, Stock, StockChange, StockKey, Timestamp, Warehouse};
 
+/// The version of a row that was only made: it is never told.
+const MADE: i64 = 0;
+
 /// A row to lock, or all rows of a SKU.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Wanted {
@@ -100,6 +103,7 @@ pub async fn unmake_many(connection: &mut PgConnection, keys: &[StockKey]) -> Re
     let deleted = sqlx::query(include_str!("stock_unmake.sql"))
         .bind(skus(keys))
         .bind(warehouses(keys))
+        .bind(MADE)
         .execute(connection)
         .await?;
     changed_all("spare stock rows", &deleted, keys.len())

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{Stage, line, plain};
-use crate::support::{Figures, Shop, order};
+use super::{PATIENT, Stage, line, plain};
+use crate::support::{Figures, Shop, Told, order};
 
 fn cancel(event_id: &str, order_ref: &str) -> Value {
     json!({ "event_id": event_id, "order_ref": order_ref, "reason": "customer <b>changed</b> mind" })
@@ -67,8 +67,8 @@ async fn a_part_is_given_back_again_and_again_until_nothing_is_left() {
     let shop = &stage.shop;
     stock(shop).await;
     shop.ask("order.created.web", two_lines("o1", "1")).await;
-    let steps: [(&str, &[(&str, i64)], Value, i64); 4] = [
-        ("c1", &[("A", 2)], json!([line("A", "main", 3, "held"), line("B", "main", 1, "held")]), 3),
+    let steps = [
+        ("c1", &[("A", 2)][..], json!([line("A", "main", 3, "held"), line("B", "main", 1, "held")]), 3),
         ("c2", &[("A", 1), ("A", 1)], json!([line("A", "main", 1, "held"), line("B", "main", 1, "held")]), 1),
         ("c3", &[("A", 1)], json!([line("A", "main", 1, "released"), line("B", "main", 1, "held")]), 0),
         ("c4", &[("B", 1)], json!([line("A", "main", 1, "released"), line("B", "main", 1, "released")]), 0),
@@ -116,7 +116,7 @@ async fn more_than_is_outstanding_is_refused_whole_and_decided_afresh_when_it_co
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancel_that_comes_first_waits_and_is_applied_when_its_order_comes() {
-    let mut stage = Stage::open().await;
+    let stage = Stage::open_with(PATIENT).await;
     stock(&stage.shop).await;
     // In another batch, and redelivered while it waits and afterwards.
     let shop = &stage.shop;
@@ -132,7 +132,7 @@ async fn a_cancel_that_comes_first_waits_and_is_applied_when_its_order_comes() {
 
     shop.ask("order.created.web", two_lines("o1", "1")).await;
     let told = shop.told_of("1").await;
-    assert_eq!(told.iter().map(|told| told.what()).collect::<Vec<_>>(), ["held", "released"]);
+    assert_eq!(told.iter().map(Told::what).collect::<Vec<_>>(), ["held", "released"]);
     assert_eq!(told[0].body["lines"], json!([line("A", "main", 5, "held"), line("B", "main", 1, "held")]));
     assert_eq!(told[1].body["in_reply_to"], "c1");
     assert_eq!(told[1].body["lines"], json!([line("A", "main", 5, "released"), line("B", "main", 1, "released")]));
@@ -147,7 +147,7 @@ async fn a_cancel_that_comes_first_waits_and_is_applied_when_its_order_comes() {
 
     shop.ask("order.created.web", order("o3", "rejected", "GHOST")).await;
     let told = shop.told_of("rejected").await;
-    assert_eq!(told.iter().map(|told| told.what()).collect::<Vec<_>>(), ["rejected", "rejected"]);
+    assert_eq!(told.iter().map(Told::what).collect::<Vec<_>>(), ["rejected", "rejected"]);
     assert_eq!((&told[1].body["in_reply_to"], &told[1].body["duplicate"]), (&json!("c4"), &json!(true)));
     assert_eq!(shop.told_of("1").await.len(), 2);
     assert_eq!(shop.number("SELECT count(*) FROM waiting_message").await, 0);
@@ -155,8 +155,7 @@ async fn a_cancel_that_comes_first_waits_and_is_applied_when_its_order_comes() {
     // In the same batch.
     let both =
         [("order.cancelled.web".to_owned(), cancel("c5", "5")), ("order.created.web".to_owned(), two_lines("o5", "5"))];
-    stage.restart(async |shop| shop.say_many(both).await).await;
-    stage.shop.settled().await;
+    stage.shop.in_one_batch(both.into()).await;
     let told = stage.shop.told_of("5").await;
     assert_eq!(told.iter().map(|told| told.body["in_reply_to"].as_str().unwrap()).collect::<Vec<_>>(), ["o5", "c5"]);
     assert_eq!(stage.shop.figures("A", "main").await.unwrap().reserved, 3);

@@ -2,8 +2,6 @@
 
 use async_nats::HeaderMap;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::TcpStream;
 
 use super::Stage;
 use crate::support::order;
@@ -101,37 +99,11 @@ async fn what_cannot_be_processed_is_a_dead_letter_with_its_word_and_its_body_un
         assert_eq!(told.header("Lastunit-Reason"), Some(*word), "{shown}: {:?}", told.header("Lastunit-Detail"));
         assert_eq!(&told.raw, body);
     }
-    assert_eq!(shop.number("SELECT count(*) FROM dead_letter WHERE resolved_at IS NULL").await, cases.len() as i64);
+    assert_eq!(
+        shop.number("SELECT count(*) FROM dead_letter WHERE resolved_at IS NULL").await,
+        i64::try_from(cases.len()).unwrap()
+    );
     stage.close().await;
-}
-
-/// The broker takes any bytes in a header; a client's library would not send them.
-#[tokio::test(flavor = "multi_thread")]
-async fn a_header_that_is_no_text_stops_nobody() {
-    let stage = Stage::open().await;
-    let shop = &stage.shop;
-    shop.count("A", "main", 9).await;
-    let body = order("e1", "1", "A").to_string();
-    let headers = b"NATS/1.0\r\nX-Bad: a\xff\xfeb\r\n\r\n";
-    let mut message = format!(
-        "CONNECT {{\"verbose\":false,\"headers\":true}}\r\nHPUB order.created.web {} {}\r\n",
-        headers.len(),
-        headers.len() + body.len()
-    )
-    .into_bytes();
-    message.extend_from_slice(headers);
-    message.extend_from_slice(format!("{body}\r\nPING\r\n").as_bytes());
-    let address = stage.ground.nats.url();
-    let mut connection = TcpStream::connect(address.strip_prefix("nats://").unwrap()).await.unwrap();
-    connection.write_all(&message).await.unwrap();
-    let mut said = Vec::new();
-    while !said.ends_with(b"PONG\r\n") {
-        assert_ne!(connection.read_buf(&mut said).await.unwrap(), 0);
-    }
-    let told = shop.ask("order.created.web", order("e2", "2", "A")).await;
-    assert_eq!(told.what(), "held");
-    shop.settled().await;
-    assert_eq!(shop.number("SELECT count(*) FROM sales_order").await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread")]

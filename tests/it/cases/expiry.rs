@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Stage, line, plain};
-use crate::support::order;
+use crate::support::{Told, order};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_order_expires_whole_and_replies_to_nothing() {
@@ -82,7 +82,7 @@ async fn a_due_hold_is_expired_first_whatever_the_message() {
         let answer = shop.ask(subject, body).await;
         assert_eq!((answer.what(), &answer.body["duplicate"]), ("expired", &json!(true)), "{order_ref}");
         let told = shop.told_of(order_ref).await;
-        assert_eq!(told.iter().map(|told| told.what()).collect::<Vec<_>>(), ["held", "expired", "expired"]);
+        assert_eq!(told.iter().map(Told::what).collect::<Vec<_>>(), ["held", "expired", "expired"]);
         assert_eq!(told[1].body["in_reply_to"], Value::Null);
     }
     // Renewed at once: expired is told, then held.
@@ -91,6 +91,6 @@ async fn a_due_hold_is_expired_first_whatever_the_message() {
     let answer = shop.ask("order.renewed.web", json!({ "event_id": "m4", "order_ref": "renewed" })).await;
     assert_eq!((answer.what(), &answer.body["duplicate"]), ("held", &json!(false)));
     let told = shop.told_of("renewed").await;
-    assert_eq!(told.iter().map(|told| told.what()).collect::<Vec<_>>(), ["held", "expired", "held"]);
+    assert_eq!(told.iter().map(Told::what).collect::<Vec<_>>(), ["held", "expired", "held"]);
     stage.close().await;
 }

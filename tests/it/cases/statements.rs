@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use lastunit::dev::PostgresOptions;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::support::{Ground, Launch, Shop, order, wait_until};
+use super::PATIENT;
+use crate::support::{Ground, Launch, Shop, order};
 
 /// The statements of each transaction, by the xid that ended it, out of the server's log.
 fn statements_by_transaction(log: &str) -> HashMap<String, Vec<String>> {
@@ -38,33 +39,14 @@ fn statements_by_transaction(log: &str) -> HashMap<String, Vec<String>> {
     done
 }
 
-/// While somebody holds the row that the first message needs, the others gather into one batch.
-async fn in_one_batch(shop: &Shop, first: (String, Value), others: Vec<(String, Value)>) {
-    let mut holder = shop.db.begin().await.unwrap();
-    sqlx::query("SELECT FROM stock WHERE sku = 'LOCKED' FOR UPDATE").execute(&mut *holder).await.unwrap();
-    let count = others.len();
-    shop.say_many([first]).await;
-    shop.say_many(others).await;
-    wait_until("the messages to be in the program's hands", super::PATIENCE, async || {
-        let consumer: async_nats::jetstream::consumer::PullConsumer =
-            shop.js.get_consumer_from_stream("lastunit-orders", "ORDERS").await.unwrap();
-        let info = consumer.cached_info();
-        info.num_pending == 0 && info.num_ack_pending > count
-    })
-    .await;
-    holder.commit().await.unwrap();
-    shop.settled().await;
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_of_hundreds_costs_as_many_statements_as_a_batch_of_one() {
     let settings = [("log_statement", "all"), ("log_line_prefix", "<<%p %x>> ")];
     let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     let mut ground = Ground::own_with(PostgresOptions { settings, ..PostgresOptions::default() }).await;
-    let launch = Launch::new(&ground).config("database.lock_timeout_ms = 20000\nsweeper.enabled = false");
+    let launch = Launch::new(&ground).config(PATIENT).config("sweeper.enabled = false");
     let mut program = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;
-    shop.count("LOCKED", "main", 1_000_000).await;
     let skus: Vec<_> = (0..50).map(|n| json!({ "sku": format!("S{n}"), "on_hand": 1000 })).collect();
     shop.say("inventory.counted.main", json!({ "event_id": "i1", "lines": skus })).await;
     shop.settled().await;
@@ -82,9 +64,8 @@ async fn a_batch_of_hundreds_costs_as_many_statements_as_a_batch_of_one() {
             _ => ("order.cancelled.web".to_owned(), json!({ "event_id": id, "order_ref": kept })),
         }
     };
-    let first = |n: usize| ("order.created.web".to_owned(), order(&format!("f{n}"), &format!("f{n}"), "LOCKED"));
-    in_one_batch(&shop, first(1), (0..5).map(mixed).collect()).await;
-    in_one_batch(&shop, first(2), (5..505).map(mixed).collect()).await;
+    shop.in_one_batch((0..5).map(mixed).collect()).await;
+    shop.in_one_batch((5..505).map(mixed).collect()).await;
     assert_eq!(program.terminate().await, Some(0));
 
     // How many orders each transaction wrote last, and how many statements it had.
