@@ -28,6 +28,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// Ends at `stop`, or when the client is no more: then nobody tells of the connection.
     pub async fn run(mut self, stop: CancellationToken) {
         while !stop.is_cancelled() {
             self.look_at_postgres().await;
@@ -36,7 +37,9 @@ impl Watch {
                 () = stop.cancelled() => {}
                 () = tokio::time::sleep(EVERY) => {}
                 // A change of the connection is looked at at once: at a reconnection the streams may be others.
-                Ok(()) = self.connection.changed() => {}
+                changed = self.connection.changed() => if changed.is_err() {
+                    return self.readiness.set("nats", Condition::not("the connection to NATS is being made anew"));
+                }
             }
         }
     }
