@@ -48,15 +48,31 @@ pub async fn run(
     let http_stop = CancellationToken::new();
     let http_task = tokio::spawn(http.serve(readiness.clone(), metrics, http_stop.clone()));
 
-    let started = tokio::select! {
-        started = start::start(&settings, Arc::new(topology), &readiness) => started?,
-        () = shutdown.token().cancelled() => return Ok(()),
-    };
     tokio::spawn(announce(readiness.clone(), address, greet));
-    let ended = started.serve(&settings, &readiness, &shutdown).await;
+
+    let topology = Arc::new(topology);
+    let ended = loop {
+        let started = tokio::select! {
+            started = start::start(&settings, topology.clone(), &readiness) => started?,
+            () = shutdown.token().cancelled() => return Ok(()),
+        };
+        match started.serve(&settings, &readiness, &shutdown).await {
+            Ok(End::ClientDied) => tracing::error!("the client of NATS died; everything is connected anew"),
+            Ok(End::Asked) => break Ok(()),
+            Err(stop) => break Err(stop),
+        }
+    };
     http_stop.cancel();
     drop(http_task.await);
     ended
+}
+
+/// Why serving ended that did not fail.
+enum End {
+    /// It was asked to.
+    Asked,
+    /// The client of NATS is no more: it may die of what it cannot read.
+    ClientDied,
 }
 
 /// Servers that answer, a database and streams that are up to date.
@@ -69,7 +85,7 @@ struct Started {
 }
 
 impl Started {
-    async fn serve(self, settings: &Settings, readiness: &Readiness, shutdown: &Shutdown) -> Result<(), Stop> {
+    async fn serve(self, settings: &Settings, readiness: &Readiness, shutdown: &Shutdown) -> Result<End, Stop> {
         let outbox = Arc::new(Notify::new());
         let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
         let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
@@ -104,12 +120,13 @@ impl Started {
             apply: settings.streams.apply,
             readiness: readiness.clone(),
         };
-        tellers.spawn(watch.run(telling.clone()));
+        let watching = tokio::spawn(watch.run(telling.clone()));
 
         let ended = tokio::select! {
             // First of all: tasks that were asked to end end too.
             biased;
-            () = shutdown.token().cancelled() => Ok(()),
+            () = shutdown.token().cancelled() => Ok(End::Asked),
+            _ = watching => Ok(End::ClientDied),
             died = deciders.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
             died = tellers.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
         };
@@ -143,6 +160,7 @@ impl Started {
             self.topology.consumer_of(family).cloned().ok_or_else(missing)
         };
         tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
+        tasks.spawn(consume::lay_to_rest(desk.clone(), self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
         Ok(())
     }

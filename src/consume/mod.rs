@@ -3,14 +3,17 @@
 //! - `pull` reads a consumer and understands its messages while the batch before is being committed.
 //! - `shared` decides side by side with other copies; `ordered` decides in stream order, one copy at a time.
 //! - `acknowledge` tells the broker, after the commit, what became of each message.
+//! - `unreadable` lays to rest what the client cannot even read.
 
 mod acknowledge;
 mod ordered;
 mod pull;
 mod shared;
+mod unreadable;
 
 pub use ordered::run as run_ordered;
 pub use shared::run as run_shared;
+pub use unreadable::run as lay_to_rest;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -162,7 +162,7 @@ impl Reader {
     /// The delivery, and its place among the consumer's deliveries. None for what is no stream message at all.
     fn understand(&self, message: async_nats::jetstream::Message) -> Option<(Delivery, u64)> {
         let (sequence, place, received_at) = match message.info() {
-            Ok(info) => (info.stream_sequence, info.consumer_sequence, info.published),
+            Ok(info) => (info.stream_sequence, info.consumer_sequence, info.published.truncate_to_microsecond()),
             Err(error) => {
                 tracing::error!(consumer = %self.consumer, error = %error, "a delivery without stream information");
                 return None;

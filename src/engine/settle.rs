@@ -7,7 +7,7 @@
 //! | the database is away | wait for it; that does not count against any message |
 //! | the statement cannot succeed | the batch is split in stream order until the culprit stands alone |
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use super::attempt::{Attempt, Done, Terms, attempt};
 use super::batch::{Item, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
 use super::turnstile::{Pass, Turnstile};
-use crate::domain::{OrderKey, Policy, Reason, Refusal};
+use crate::domain::{Policy, Reason, Refusal};
 use crate::ops::metrics as names;
 use crate::store::{Fault, Locking, Pool, StoreError};
 
@@ -146,13 +146,18 @@ impl Engine {
         part: &[&Item],
         stop: &CancellationToken,
     ) -> Result<Part, TurnLost> {
-        let mut due: BTreeSet<OrderKey> = BTreeSet::new();
+        let (mut due, mut refused) = (BTreeSet::new(), BTreeMap::new());
         let (mut locking, mut races, mut growths, mut pause) = (Locking::Wait, 0, 0, Duration::from_millis(20));
         loop {
-            let terms = Terms { policy: &self.policy, reply_prefixes: &self.reply_prefixes, locking, due: &due };
+            let (policy, reply_prefixes) = (&self.policy, self.reply_prefixes.as_slice());
+            let terms = Terms { policy, reply_prefixes, locking, due: &due, refused: &refused };
             let error = match self.attempt(turn, part, &terms).await {
                 Ok(Attempt::Done(done)) => return Ok(Part::Done(done)),
                 Ok(Attempt::Missed(missed)) => return Ok(Part::Missed(missed)),
+                Ok(Attempt::Refused(before)) => {
+                    refused.extend(before);
+                    continue;
+                }
                 Ok(Attempt::Grow(more)) => {
                     growths += 1;
                     due.extend(more);

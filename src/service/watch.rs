@@ -28,6 +28,7 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// Ends at `stop`, or when the client is no more: then nobody tells of the connection.
     pub async fn run(mut self, stop: CancellationToken) {
         while !stop.is_cancelled() {
             self.look_at_postgres().await;
@@ -37,8 +38,7 @@ impl Watch {
                 () = tokio::time::sleep(EVERY) => {}
                 // A change of the connection is looked at at once: at a reconnection the streams may be others.
                 changed = self.connection.changed() => if changed.is_err() {
-                    tracing::error!("the NATS client has died and does not come back; a new process has a new one");
-                    return;
+                    return self.readiness.set("nats", Condition::not("the connection to NATS is being made anew"));
                 }
             }
         }

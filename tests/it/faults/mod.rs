@@ -13,3 +13,4 @@ mod postgres;
 mod races;
 mod sale;
 mod signals;
+mod unreadable;
