@@ -4,17 +4,18 @@
 //! the same, so the broker drops what it has seen within its window. Beyond the window, and after a failure in the middle, an older figure of a
 //! stock row may come after a newer one: the rows in doubt are *retold*, with a new version, so that it is not the last word.
 
+mod window;
+
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
-use async_nats::jetstream::{self, ErrorCode};
+use async_nats::jetstream;
 use bytes::Bytes;
 use sqlx::{Connection, PgConnection};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::config::Database;
@@ -23,10 +24,12 @@ use crate::domain::{Reason, Refusal, StockKey, Timestamp};
 use crate::engine::tell_figures;
 use crate::messages;
 use crate::ops::metrics as names;
+use crate::store::dead_letters::{self, DeadLetter};
 use crate::store::outbox::{self, Entry, Lane, Parcel, Row};
 use crate::store::turn::{self, TurnOf};
-use crate::store::{StoreError, dead_letters, stock};
+use crate::store::{StoreError, stock};
 use crate::topology::Topology;
+use window::{Failure, Window};
 
 /// How many rows are told in one go.
 const ROWS: i64 = 16;
@@ -52,9 +55,12 @@ pub struct Relay {
 }
 
 /// Tells one lane until `stop`. Other copies' lanes wait for their turn meanwhile.
-pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken) {
+///
+/// `looked` is dropped when the lane has looked for its turn once: what it finds untold then was left by somebody before.
+pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken, looked: oneshot::Sender<()>) {
+    let mut looked = Some(looked);
     while !stop.is_cancelled() {
-        if let Err(error) = relay.hold_turn(lane, &stop).await {
+        if let Err(error) = relay.hold_turn(lane, &stop, &mut looked).await {
             tracing::warn!(stream = lane.stream(), error = format!("{error:#}"), "the relay starts over");
         }
         tokio::select! {
@@ -64,18 +70,16 @@ pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken) {
     }
 }
 
-/// Why a row could not be told.
-enum Failure {
-    /// The stream is full: it did not take the message, and will when there is room.
-    Full,
-    /// It may or may not have been taken.
-    Unknown(String),
-}
-
 impl Relay {
-    async fn hold_turn(&self, lane: Lane, stop: &CancellationToken) -> anyhow::Result<()> {
+    async fn hold_turn(
+        &self,
+        lane: Lane,
+        stop: &CancellationToken,
+        looked: &mut Option<oneshot::Sender<()>>,
+    ) -> anyhow::Result<()> {
         let mut session = turn::session(&self.database).await.context("no session for the relay")?;
         while !turn::take(&mut session, turn_of(lane)).await? {
+            drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(PAUSE) => {}
@@ -83,6 +87,7 @@ impl Relay {
         }
         // The holder before may have told them without our knowing.
         let doubted_to = outbox::last_unsent(&mut session, lane).await?;
+        drop(looked.take());
         let mut teller = Teller { relay: self, lane, session, doubted_to, reported: None };
         loop {
             let rung = self.outbox.notified();
@@ -119,20 +124,7 @@ impl Teller<'_> {
         let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
         let Some(last) = rows.last() else { return Ok(false) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
-        let mut sent: Vec<Sent> = Vec::with_capacity(rows.len());
-        for parcel in &parcels {
-            sent.push(self.relay.send(&mut self.session, parcel).await?);
-        }
-        let (mut told, mut failure) = (0, None);
-        for sent in sent {
-            let messages = sent.acks.len();
-            if let Err(reason) = acknowledged(sent).await {
-                failure = Some(reason);
-                break;
-            }
-            metrics::counter!(names::RELAY_PUBLISHED, "stream" => self.lane.stream()).increment(messages as u64);
-            told += 1;
-        }
+        let (told, failure) = self.send(&parcels).await?;
         crash_point("relay::after_ack");
         self.mark(&rows[..told], &parcels[..told]).await?;
         if let Some(failure) = failure {
@@ -141,6 +133,35 @@ impl Teller<'_> {
             tokio::time::sleep(PAUSE).await;
         }
         Ok(true)
+    }
+
+    /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first
+    /// that was not, and why that one was not.
+    async fn send(&mut self, parcels: &[Parcel<'_>]) -> anyhow::Result<(usize, Option<Failure>)> {
+        let mut window = Window::new(self.lane);
+        let mut ends = Vec::with_capacity(parcels.len());
+        let mut failure = None;
+        'rows: for parcel in parcels {
+            let letters = dead_letters_of(&mut self.session, parcel).await?;
+            for entry in &parcel.entries {
+                let Some(message) = self.relay.message(entry, parcel, &letters)? else { continue };
+                let sent = async {
+                    window.make_room().await?;
+                    let ack = self.relay.jetstream.publish_with_headers(message.subject, message.headers, message.body);
+                    window.push(ack.await?);
+                    Ok(())
+                };
+                if let Err(error) = sent.await {
+                    failure = Some(Failure::of(&error));
+                    break 'rows;
+                }
+            }
+            ends.push(window.sent());
+        }
+        if let Err(error) = window.close().await {
+            failure = failure.or(Some(Failure::of(&error)));
+        }
+        Ok((ends.iter().filter(|end| **end <= window.acknowledged()).count(), failure))
     }
 
     /// Marks rows as told. What may have been told before is retold in the same transaction, so that no doubt is ever forgotten.
@@ -177,7 +198,7 @@ fn report_failure(lane: Lane, failure: &Failure) {
     let stream = lane.stream();
     match failure {
         Failure::Full => {
-            tracing::error!(stream, "the stream is full: nothing more can be told in it until there is room")
+            tracing::error!(stream, "the stream is full: nothing more can be told in it until there is room");
         }
         Failure::Unknown(error) => {
             tracing::warn!(stream, error, "telling failed; it goes on at the first message not acknowledged");
@@ -186,50 +207,38 @@ fn report_failure(lane: Lane, failure: &Failure) {
 }
 
 impl Relay {
-    /// Sends a row's messages in order, without waiting for the acknowledgements.
-    async fn send(&self, session: &mut PgConnection, parcel: &Parcel<'_>) -> anyhow::Result<Sent> {
-        let at = instant(parcel.at_us)?;
-        let letters = dead_letters_of(session, parcel).await?;
-        let mut acks = Vec::with_capacity(parcel.entries.len());
-        for entry in &parcel.entries {
-            let (subject, headers, body) = match entry {
-                Entry::Event { event_id, subject, body, traceparent } => {
-                    let headers = messages::headers(*event_id, &messages::ce_type(subject), at, *traceparent);
-                    (self.topology.published(subject), headers, Bytes::copy_from_slice(body))
-                }
-                Entry::DeadLetter(id) => {
-                    let Some(letter) = letters.get(id) else { continue };
-                    let subject = messages::dead_subject(&letter.subject);
-                    (self.topology.published(&subject), letter_headers(letter), Bytes::copy_from_slice(&letter.body))
-                }
-            };
-            match self.jetstream.publish_with_headers(subject, headers, body).await {
-                Ok(ack) => acks.push(ack),
-                Err(error) => return Ok(Sent { acks, failure: Some(failure(&error)) }),
-            }
-        }
-        Ok(Sent { acks, failure: None })
+    /// An entry as it is published; none where its dead letter is gone.
+    fn message(
+        &self,
+        entry: &Entry<'_>,
+        parcel: &Parcel<'_>,
+        letters: &HashMap<i64, DeadLetter>,
+    ) -> anyhow::Result<Option<Outbound>> {
+        Ok(match entry {
+            Entry::Event { event_id, subject, body, traceparent } => Some(Outbound {
+                subject: self.topology.published(subject),
+                headers: messages::headers(
+                    *event_id,
+                    &messages::ce_type(subject),
+                    instant(parcel.at_us)?,
+                    *traceparent,
+                ),
+                body: Bytes::copy_from_slice(body),
+            }),
+            Entry::DeadLetter(id) => letters.get(id).map(|letter| Outbound {
+                subject: self.topology.published(&messages::dead_subject(&letter.subject)),
+                headers: letter_headers(letter),
+                body: Bytes::copy_from_slice(&letter.body),
+            }),
+        })
     }
 }
 
-/// A row on its way.
-struct Sent {
-    acks: Vec<PublishAckFuture>,
-    failure: Option<Failure>,
-}
-
-async fn acknowledged(sent: Sent) -> Result<(), Failure> {
-    for ack in sent.acks {
-        ack.await.map_err(|error| failure(&error))?;
-    }
-    sent.failure.map_or(Ok(()), Err)
-}
-
-fn failure(error: &jetstream::context::PublishError) -> Failure {
-    let full = std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<jetstream::Error>())
-        .is_some_and(|error| error.error_code() == ErrorCode::STREAM_STORE_FAILED);
-    if full && error.kind() != PublishErrorKind::TimedOut { Failure::Full } else { Failure::Unknown(error.to_string()) }
+/// A message to publish.
+struct Outbound {
+    subject: String,
+    headers: HeaderMap,
+    body: Bytes,
 }
 
 fn turn_of(lane: Lane) -> TurnOf {
@@ -256,7 +265,7 @@ fn instant(microseconds: i64) -> anyhow::Result<Timestamp> {
 async fn dead_letters_of(
     session: &mut PgConnection,
     parcel: &Parcel<'_>,
-) -> Result<HashMap<i64, dead_letters::DeadLetter>, StoreError> {
+) -> Result<HashMap<i64, DeadLetter>, StoreError> {
     let ids: Vec<i64> = parcel
         .entries
         .iter()
@@ -272,7 +281,7 @@ async fn dead_letters_of(
     Ok(letters.into_iter().map(|letter| (letter.id, letter)).collect())
 }
 
-fn letter_headers(letter: &dead_letters::DeadLetter) -> HeaderMap {
+fn letter_headers(letter: &DeadLetter) -> HeaderMap {
     let original = messages::headers_from_json(&letter.headers);
     let refusal = Refusal::new(Reason::from_word(&letter.reason).unwrap_or(Reason::Internal), letter.detail.as_str());
     let origin = messages::Origin {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::anyhow;
 use async_nats::jetstream;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -27,6 +27,8 @@ use crate::store::outbox::Lane;
 use crate::sweeper::{self, Sweeper};
 use crate::topology::Topology;
 
+/// How long the relay may take to look at the outbox before anything is decided.
+const FIRST_LOOKS: Duration = Duration::from_secs(3);
 /// How long what was decided last may take to be told at the end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
@@ -90,6 +92,25 @@ impl Started {
         let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
         let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
 
+        let mut tellers = JoinSet::new();
+        let mut looks = Vec::new();
+        for lane in Lane::ALL {
+            let (looked, look) = oneshot::channel();
+            looks.push(look);
+            let relay = Relay {
+                database: settings.database.clone(),
+                jetstream: self.jetstream.clone(),
+                topology: self.topology.clone(),
+                outbox: outbox.clone(),
+            };
+            tellers.spawn(relay::run(relay, lane, telling.clone(), looked));
+        }
+        // What the relay finds untold at its first look it must doubt: nothing of ours is among it yet.
+        let first_looks = tokio::time::timeout(FIRST_LOOKS, futures::future::join_all(looks));
+        if first_looks.await.is_err() {
+            tracing::warn!("the relay has not looked at the outbox yet");
+        }
+
         let mut deciders = JoinSet::new();
         self.spawn_consumers(settings, &engine, &outbox, &taking, &mut deciders)?;
         if settings.sweeper.enabled {
@@ -101,16 +122,6 @@ impl Started {
                 waiting_max: Duration::from_secs(settings.waiting.max_s),
             };
             deciders.spawn(sweeper::run(sweeper, taking.clone()));
-        }
-        let mut tellers = JoinSet::new();
-        for lane in Lane::ALL {
-            let relay = Relay {
-                database: settings.database.clone(),
-                jetstream: self.jetstream.clone(),
-                topology: self.topology.clone(),
-                outbox: outbox.clone(),
-            };
-            tellers.spawn(relay::run(relay, lane, telling.clone()));
         }
         let watch = watch::Watch {
             pool: self.pool.clone(),

@@ -12,7 +12,6 @@ use uuid::Uuid;
 use crate::domain::{Kind, OrderKey, Review, ReviewKind, ReviewSubject};
 use crate::engine::{Engine, Item, Turn, Turnstile};
 use crate::messages;
-use crate::ops::metrics as names;
 use crate::store::outbox::{Entry, Lane, Parcel};
 use crate::store::{Pool, due, outbox, reviews, waiting};
 
@@ -62,8 +61,6 @@ impl Sweeper {
         let next = due::next(&mut connection).await?;
         drop(connection);
         if !overdue.is_empty() {
-            let orders = overdue.len();
-            metrics::counter!(names::EXPIRED_ORDERS).increment(orders as u64);
             let expired = self.decide(overdue, Kind::Expire, stop).await?;
             // What nobody can expire, or another copy has just expired, is no reason to look again at once.
             return Ok(if expired { Duration::ZERO } else { self.max_interval });

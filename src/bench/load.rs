@@ -16,7 +16,7 @@ use uuid::Uuid;
 /// How many publications may be unacknowledged at once.
 const WINDOW: usize = 4_000;
 /// How long answers may take to come.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Orders for a number of SKUs, as fast as they go.
 #[derive(Debug, Clone, Copy)]

@@ -82,7 +82,7 @@ impl Subject {
 
 /// Waits for the line `lastunit ready http://…` and returns the address.
 async fn ready(process: &mut Process, stdout: &PathBuf) -> anyhow::Result<String> {
-    let patience = Patience::new("the program to be ready", Duration::from_secs(60));
+    let patience = Patience::new("the program to be ready", Duration::from_mins(1));
     loop {
         let text = fs::read_to_string(stdout)?;
         if let Some(address) = text.lines().find_map(|line| line.strip_prefix("lastunit ready http://")) {

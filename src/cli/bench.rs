@@ -33,7 +33,7 @@ pub async fn run(args: Bench) -> Result<Exit, Stop> {
             .map_err(Stop::Misuse)?;
     let program = std::env::current_exe().context("this program's own file")?;
     let extent = Extent { orders: args.orders as usize, seconds: args.seconds };
-    let report = bench::run(&binaries, &program, extent, |step| eprintln!("{step} …")).await?;
+    let report = Box::pin(bench::run(&binaries, &program, extent, |step| eprintln!("{step} …"))).await?;
     let document = serde_json::to_string_pretty(&report.to_json()).context("figures as JSON")?;
     if let Some(out) = &args.out {
         std::fs::write(out, &document).with_context(|| format!("{}", out.display()))?;

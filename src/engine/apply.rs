@@ -4,7 +4,7 @@ use sqlx::PgConnection;
 
 use super::attempt::Work;
 use super::tell::Telling;
-use crate::domain::{Decision, Outcome, Refusal, Timestamp};
+use crate::domain::{Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
@@ -109,6 +109,8 @@ fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
     use crate::ops::metrics as names;
     for answer in &decision.answers {
         metrics::counter!(names::DECIDED, "outcome" => answer.what.word()).increment(1);
+        let expired = answer.what == What::Expired && !answer.duplicate;
+        metrics::counter!(names::EXPIRED_ORDERS).increment(u64::from(expired));
     }
     let redelivered = decision.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Redelivered(_))).count();
     metrics::counter!(names::REDELIVERED).increment(redelivered as u64);

@@ -83,8 +83,10 @@ pub(super) async fn attempt(
     let decision = decide(work.batch(), gathered.snapshot, terms.policy);
 
     if !decision.short.is_empty() {
-        let mut due = due::on_rows(&mut transaction, &decision.short, now, DUE_AT_ONCE).await?;
+        // Those that joined before still stand there as due: they must not fill the limit.
         let named = work.orders_named();
+        let limit = DUE_AT_ONCE + i64::try_from(named.len()).unwrap_or(i64::MAX - DUE_AT_ONCE);
+        let mut due = due::on_rows(&mut transaction, &decision.short, now, limit).await?;
         due.retain(|order| !named.contains(order));
         if !due.is_empty() {
             transaction.rollback().await?;
