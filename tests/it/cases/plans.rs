@@ -32,12 +32,13 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
-const STATEMENTS: [Statement; 36] = [
+const STATEMENTS: [Statement; 37] = [
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
         &[],
     ),
+    statement("dead_letters_refused", "text[], bigint[], bigint[]", &[("dead_letter", &["stream", "sequence"])]),
     statement("dead_letters_load", "bigint[]", &[("dead_letter", &["id"])]),
     statement("due_next", "", &[]),
     statement(
