@@ -24,7 +24,7 @@
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
-//! | [`bench`] | what it can do, measured beside one transaction per order |
+//! | [`bench`](mod@bench) | what it can do, measured beside one transaction per order |
 //! | [`dev`] | private PostgreSQL and NATS for `dev`, tests and benches |
 //!
 //! # Invariants

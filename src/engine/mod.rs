@@ -19,6 +19,6 @@ mod tell;
 mod turnstile;
 
 pub use batch::{Item, Reply, Settled, Verdict};
-pub use settle::{Engine, Turn};
+pub use settle::{Engine, Turn, TurnLost};
 pub use tell::tell_figures;
 pub use turnstile::{Pass, Turnstile};

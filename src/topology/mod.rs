@@ -16,7 +16,7 @@
 //! # What a file does not say
 //!
 //! What changes the fate of a message (limits, retention, filters …) is then the broker's default; everything else is left as
-//! it is found. [`fields`] is the list.
+//! it is found. The file `fields.rs` is the list.
 
 mod apply;
 mod compare;
