@@ -93,7 +93,8 @@ pub(super) async fn open(
         consumer: file.durable.as_str().into(),
         family: file.family.as_str().into(),
         topology: desk.topology.clone(),
-        gaps,
+        // Counted from before the pull: what went elsewhere meanwhile is a gap too, also right at the beginning.
+        last_delivery: (gaps == Gaps::EndReading).then_some(consumer.cached_info().delivered.consumer_sequence),
         sender,
     };
     tokio::spawn(reader.read(messages, stop.clone()));
@@ -104,13 +105,13 @@ struct Reader {
     consumer: Arc<str>,
     family: Arc<str>,
     topology: Arc<crate::topology::Topology>,
-    gaps: Gaps,
+    /// The place of the last delivery, where each must follow the one before.
+    last_delivery: Option<u64>,
     sender: mpsc::Sender<Delivery>,
 }
 
 impl Reader {
-    async fn read(self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
-        let mut last_delivery: Option<u64> = None;
+    async fn read(mut self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
         loop {
             let next = tokio::select! {
                 () = stop.cancelled() => return,
@@ -125,11 +126,13 @@ impl Reader {
                 None => return count_rebuilt(),
             };
             let Some((delivery, place)) = self.understand(message) else { continue };
-            if self.gaps == Gaps::EndReading && last_delivery.is_some_and(|last| last + 1 != place) {
-                tracing::warn!(consumer = %self.consumer, delivery = place, "a delivery was lost; reading starts over");
-                return count_rebuilt();
+            if let Some(last) = &mut self.last_delivery {
+                if *last + 1 != place {
+                    tracing::warn!(consumer = %self.consumer, delivery = place, "a delivery was lost; reading starts over");
+                    return count_rebuilt();
+                }
+                *last = place;
             }
-            last_delivery = Some(place);
             if self.sender.send(delivery).await.is_err() {
                 return;
             }

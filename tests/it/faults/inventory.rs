@@ -1,5 +1,6 @@
 //! INVENTORY is decided in stream order, whoever holds the turn and however it is lost.
 
+use async_nats::jetstream::consumer::PullConsumer;
 use serde_json::json;
 
 use crate::support::{Ground, Launch, PATIENCE, Program, Said, Shop, wait_until};
@@ -56,7 +57,9 @@ async fn ends_in_order(shop: &Shop, published: usize) {
         shop.stream("INVENTORY").await.iter().map(|told| told.body["event_id"].as_str().unwrap().to_owned()).collect();
     let decided: Vec<String> =
         sqlx::query_scalar("SELECT event_id FROM stock_movement ORDER BY id").fetch_all(&shop.db).await.unwrap();
-    assert_eq!(decided, in_order);
+    let differs = decided.iter().zip(&in_order).position(|(decided, said)| decided != said);
+    assert_eq!(differs, None, "decided: {decided:?}");
+    assert_eq!(decided.len(), in_order.len());
     assert_eq!(shop.figures("A", "main").await.unwrap().on_hand, expected());
 }
 
@@ -77,8 +80,13 @@ async fn the_order_survives_kills_of_whoever_holds_the_turn() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_order_survives_the_end_of_the_session_that_holds_the_turn() {
     let (_ground, _launch, _copies, shop) = begun().await;
-    // Also while it is idle and does not know.
+    // Also while it is idle and does not know: both copies read then.
     assert_eq!(shop.number(END_TURN).await, 1);
+    wait_until("both copies to read", PATIENCE, async || {
+        let consumer: PullConsumer = shop.js.get_consumer_from_stream("lastunit-inventory", "INVENTORY").await.unwrap();
+        consumer.cached_info().num_waiting == 2
+    })
+    .await;
     let load = shop.load(deliveries());
     for round in 0..4 {
         decided(&shop, 50 + 100 * round).await;
