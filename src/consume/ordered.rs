@@ -105,7 +105,8 @@ async fn gather_in_flight(
     let last = before.delivered.stream_sequence;
     let mut gathered: BTreeMap<u64, Delivery> = BTreeMap::new();
     let mut missing = before.num_ack_pending;
-    // Nothing can stay out longer than the broker waits for it; a late acknowledgement by its holder means that it never comes.
+    // What its holder acknowledged late never comes: now and then the broker is asked how much is still out. However long that takes, nothing
+    // newer may be decided before.
     let patience = file.config.ack_wait + file.config.ack_wait / 4;
     let mut until = tokio::time::Instant::now() + patience;
     while missing > 0 && !stop.is_cancelled() {
@@ -113,14 +114,12 @@ async fn gather_in_flight(
             () = stop.cancelled() => {}
             () = tokio::time::sleep_until(until) => {
                 missing = consumer.info().await?.num_ack_pending.saturating_sub(gathered.len());
-                if missing == 0 || tokio::time::Instant::now() > until + patience {
-                    break;
-                }
+                until = tokio::time::Instant::now() + patience;
             }
             batch = deliveries.next_batch() => {
                 for delivery in batch.ok_or_else(|| anyhow::anyhow!("reading ended before all was gathered"))? {
                     if delivery.sequence <= last && !gathered.contains_key(&delivery.sequence) {
-                        missing -= 1;
+                        missing = missing.saturating_sub(1);
                         until = tokio::time::Instant::now() + patience;
                     }
                     gathered.insert(delivery.sequence, delivery);

@@ -57,7 +57,9 @@ async fn ends_in_order(shop: &Shop, published: usize) {
         shop.stream("INVENTORY").await.iter().map(|told| told.body["event_id"].as_str().unwrap().to_owned()).collect();
     let decided: Vec<String> =
         sqlx::query_scalar("SELECT event_id FROM stock_movement ORDER BY id").fetch_all(&shop.db).await.unwrap();
-    assert_eq!(decided, in_order);
+    let differs = decided.iter().zip(&in_order).position(|(decided, said)| decided != said);
+    assert_eq!(differs, None, "decided: {decided:?}");
+    assert_eq!(decided.len(), in_order.len());
     assert_eq!(shop.figures("A", "main").await.unwrap().on_hand, expected());
 }
 
