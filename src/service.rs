@@ -142,6 +142,9 @@ impl Started {
             let missing = || Stop::Misuse(anyhow!("no stream file describes a consumer of {family}"));
             self.topology.consumer_of(family).cloned().ok_or_else(missing)
         };
+        for family in ["ORDERS", "INVENTORY"] {
+            tasks.spawn(consume::lay_unreadable_to_rest(desk.clone(), file(family)?, self.pool.clone(), stop.clone()));
+        }
         tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
         Ok(())

@@ -13,6 +13,7 @@ mod unreadable;
 
 pub use ordered::run as run_ordered;
 pub use shared::run as run_shared;
+pub use unreadable::run as lay_unreadable_to_rest;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,7 +32,7 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The broker.
     pub jetstream: jetstream::Context,
-    /// Whether it is there: at a reconnection consumers are opened again.
+    /// Whether it is there.
     pub connection: watch::Receiver<Connection>,
     /// Streams and consumers as they shall be.
     pub topology: Arc<Topology>,

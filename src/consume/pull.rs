@@ -6,11 +6,10 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::message::Acker;
 use futures::StreamExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Desk, Limits};
-use crate::broker::Connection;
 use crate::engine::Item;
 use crate::messages::Message;
 use crate::ops::metrics as names;
@@ -80,8 +79,6 @@ pub(super) async fn open(
     gaps: Gaps,
     stop: &CancellationToken,
 ) -> Result<(Deliveries, PullConsumer), async_nats::Error> {
-    let mut connection = desk.connection.clone();
-    connection.mark_unchanged();
     let consumer: PullConsumer =
         desk.jetstream.get_consumer_from_stream(file.durable.as_str(), file.stream.as_str()).await?;
     let messages = consumer
@@ -96,7 +93,6 @@ pub(super) async fn open(
         consumer: file.durable.as_str().into(),
         family: file.family.as_str().into(),
         topology: desk.topology.clone(),
-        connection,
         gaps,
         sender,
     };
@@ -108,18 +104,16 @@ struct Reader {
     consumer: Arc<str>,
     family: Arc<str>,
     topology: Arc<crate::topology::Topology>,
-    connection: watch::Receiver<Connection>,
     gaps: Gaps,
     sender: mpsc::Sender<Delivery>,
 }
 
 impl Reader {
-    async fn read(mut self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
+    async fn read(self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
         let mut last_delivery: Option<u64> = None;
         loop {
             let next = tokio::select! {
                 () = stop.cancelled() => return,
-                _ = self.connection.changed() => return count_rebuilt(),
                 next = messages.next() => next,
             };
             let message = match next {

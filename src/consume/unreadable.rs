@@ -1,7 +1,8 @@
 //! Messages that cannot even be read: where a subject or a header is no text the client library drops the connection (or the broker's stored
 //! words look like the broker's own), and the broker would deliver the message again for ever, and with it whatever came right behind.
 //!
-//! They are found through the broker's own interface, which tells headers as base64, and laid to rest before a consumer is opened.
+//! They are found through the broker's own interface, which tells headers as base64, and laid to rest before a consumer is opened and after
+//! every reconnection, well before the broker delivers them again.
 
 use async_nats::HeaderName;
 use async_nats::jetstream::consumer::PullConsumer;
@@ -14,13 +15,28 @@ use time::format_description::well_known::Rfc3339;
 use tokio_util::sync::CancellationToken;
 
 use super::Desk;
+use crate::broker::Connection;
 use crate::domain::{Reason, Refusal, Timestamp};
 use crate::engine::{Item, Turn, Verdict};
 use crate::messages::Message;
+use crate::store::Pool;
 use crate::topology::ConsumerFile;
 
 /// How many messages are looked at side by side.
 const SIDE_BY_SIDE: usize = 64;
+
+/// Lays to rest, at every reconnection, what may have broken the connection.
+pub async fn run(desk: Desk, file: ConsumerFile, pool: Pool, stop: CancellationToken) {
+    let mut connection = desk.connection.clone();
+    connection.mark_unchanged();
+    while let Some(Ok(())) = stop.run_until_cancelled(connection.changed()).await {
+        let is_up = matches!(*connection.borrow_and_update(), Connection::Up(_));
+        if is_up && let Err(error) = lay_to_rest(&desk, &file, &mut Turn::Shared(&pool), &stop).await {
+            tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "what cannot be read was not looked for");
+        }
+    }
+    stop.cancelled().await;
+}
 
 /// Makes dead letters of what was delivered, is not acknowledged and cannot be read.
 pub(super) async fn lay_to_rest(
