@@ -18,7 +18,8 @@ CREATE TABLE sales_order (
     expires_at   timestamptz,
     held_since   timestamptz,
     created_at   timestamptz NOT NULL,
-    PRIMARY KEY (channel, order_ref),
+    -- The reference leads: it differs at once, the channel hardly ever.
+    PRIMARY KEY (order_ref, channel),
     CONSTRAINT sales_order_state CHECK (
         state IN ('awaited', 'rejected', 'held', 'confirmed', 'shipped', 'released', 'expired')
     ),
@@ -48,7 +49,7 @@ CREATE TABLE reservation (
     cancelled    boolean     NOT NULL DEFAULT false,
     expires_at   timestamptz,
     created_at   timestamptz NOT NULL,
-    CONSTRAINT reservation_once_per_order UNIQUE (channel, order_ref, sku),
+    CONSTRAINT reservation_once_per_order UNIQUE (order_ref, channel, sku),
     CONSTRAINT reservation_state CHECK (state IN ('held', 'confirmed', 'released', 'expired', 'shipped')),
     CONSTRAINT reservation_quantities CHECK (
         qty >= 1 AND shipped_qty BETWEEN 0 AND qty AND returned_qty BETWEEN 0 AND shipped_qty

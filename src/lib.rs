@@ -20,9 +20,11 @@
 //! | [`store`] | the statements, one `.sql` beside the function that runs it |
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order |
+//! | [`import`] | CSV files in: opening figures, the channels' warehouses |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
+//! | [`bench`] | what it can do, measured beside one transaction per order |
 //! | [`dev`] | private PostgreSQL and NATS for `dev`, tests and benches |
 //!
 //! # Invariants
@@ -35,6 +37,7 @@
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
 
+pub mod bench;
 pub mod broker;
 pub mod cli;
 pub mod config;
@@ -43,6 +46,7 @@ pub mod dev;
 pub mod domain;
 pub mod engine;
 mod failpoint;
+pub mod import;
 pub mod messages;
 pub mod ops;
 pub mod relay;

@@ -4,29 +4,32 @@
 //! the same, so the broker drops what it has seen within its window. Beyond the window, and after a failure in the middle, an older figure of a
 //! stock row may come after a newer one: the rows in doubt are *retold*, with a new version, so that it is not the last word.
 
-use std::collections::BTreeSet;
+mod window;
+
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use async_nats::HeaderMap;
-use async_nats::jetstream::context::{PublishAckFuture, PublishErrorKind};
-use async_nats::jetstream::{self, ErrorCode};
+use async_nats::jetstream;
 use bytes::Bytes;
 use sqlx::{Connection, PgConnection};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::config::Database;
 use crate::crash_point;
-use crate::domain::{Reason, Refusal, Stock, StockChange, StockKey, Timestamp};
-use crate::messages::{self, Told};
+use crate::domain::{Reason, Refusal, StockKey, Timestamp};
+use crate::engine::tell_figures;
+use crate::messages;
 use crate::ops::metrics as names;
+use crate::store::dead_letters::{self, DeadLetter};
 use crate::store::outbox::{self, Entry, Lane, Parcel, Row};
 use crate::store::turn::{self, TurnOf};
-use crate::store::{StoreError, dead_letters, stock};
+use crate::store::{StoreError, stock};
 use crate::topology::Topology;
+use window::{Failure, Window};
 
 /// How many rows are told in one go.
 const ROWS: i64 = 16;
@@ -34,6 +37,9 @@ const ROWS: i64 = 16;
 const POLL: Duration = Duration::from_millis(100);
 /// How long a lane waits after a failure, and before it asks for the turn again.
 const PAUSE: Duration = Duration::from_millis(500);
+
+/// How often the backlog is measured.
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// What a lane works with.
 #[derive(Debug, Clone)]
@@ -49,9 +55,12 @@ pub struct Relay {
 }
 
 /// Tells one lane until `stop`. Other copies' lanes wait for their turn meanwhile.
-pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken) {
+///
+/// `looked` is dropped when the lane has looked for its turn once: what it finds untold then was left by somebody before.
+pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken, looked: oneshot::Sender<()>) {
+    let mut looked = Some(looked);
     while !stop.is_cancelled() {
-        if let Err(error) = relay.hold_turn(lane, &stop).await {
+        if let Err(error) = relay.hold_turn(lane, &stop, &mut looked).await {
             tracing::warn!(stream = lane.stream(), error = format!("{error:#}"), "the relay starts over");
         }
         tokio::select! {
@@ -61,32 +70,33 @@ pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken) {
     }
 }
 
-/// Why a row could not be told.
-enum Failure {
-    /// The stream is full: it did not take the message, and will when there is room.
-    Full,
-    /// It may or may not have been taken.
-    Unknown(String),
-}
-
 impl Relay {
-    async fn hold_turn(&self, lane: Lane, stop: &CancellationToken) -> anyhow::Result<()> {
+    async fn hold_turn(
+        &self,
+        lane: Lane,
+        stop: &CancellationToken,
+        looked: &mut Option<oneshot::Sender<()>>,
+    ) -> anyhow::Result<()> {
         let mut session = turn::session(&self.database).await.context("no session for the relay")?;
         while !turn::take(&mut session, turn_of(lane)).await? {
+            drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
                 () = tokio::time::sleep(PAUSE) => {}
             }
         }
-        let mut doubts = self.inherited(&mut session, lane).await?;
-        while !stop.is_cancelled() {
+        // The holder before may have told them without our knowing.
+        let doubted_to = outbox::last_unsent(&mut session, lane).await?;
+        drop(looked.take());
+        let mut teller = Teller { relay: self, lane, session, doubted_to, reported: None };
+        loop {
             let rung = self.outbox.notified();
-            if self.tell_next(&mut session, lane, &mut doubts).await? {
+            if teller.tell_next().await? {
                 continue;
             }
-            if !doubts.is_empty() {
-                retell(&mut session, &std::mem::take(&mut doubts)).await?;
-                continue;
+            // The last words have been told.
+            if stop.is_cancelled() {
+                return Ok(());
             }
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -94,134 +104,141 @@ impl Relay {
                 () = tokio::time::sleep(POLL) => {}
             }
         }
-        Ok(())
     }
+}
 
-    /// Stock rows that the holder before may have told without our knowing.
-    async fn inherited(&self, session: &mut PgConnection, lane: Lane) -> Result<BTreeSet<StockKey>, StoreError> {
-        let rows = outbox::unsent(session, lane, ROWS).await?;
-        let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
-        Ok(parcels.iter().flat_map(stock_keys).collect())
-    }
+/// A lane in its turn.
+struct Teller<'a> {
+    relay: &'a Relay,
+    lane: Lane,
+    session: PgConnection,
+    /// Rows up to this one may have been told before.
+    doubted_to: Option<i64>,
+    reported: Option<Instant>,
+}
 
+impl Teller<'_> {
     /// Tells the oldest rows. False where there is nothing to tell.
-    async fn tell_next(
-        &self,
-        session: &mut PgConnection,
-        lane: Lane,
-        doubts: &mut BTreeSet<StockKey>,
-    ) -> anyhow::Result<bool> {
-        let rows = outbox::unsent(session, lane, ROWS).await?;
-        self.report(session, lane, rows.len()).await?;
-        if rows.is_empty() {
-            return Ok(false);
-        }
+    async fn tell_next(&mut self) -> anyhow::Result<bool> {
+        self.report().await?;
+        let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
+        let Some(last) = rows.last() else { return Ok(false) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
-        let mut sent: Vec<Sent> = Vec::with_capacity(rows.len());
-        for parcel in &parcels {
-            sent.push(self.send(session, parcel).await?);
-        }
-        let mut told = Vec::with_capacity(rows.len());
-        let mut failure = None;
-        for (row, sent) in rows.iter().zip(sent) {
-            let messages = sent.acks.len();
-            match acknowledged(sent).await {
-                Ok(()) => {
-                    metrics::counter!(names::RELAY_PUBLISHED, "stream" => lane.stream()).increment(messages as u64);
-                    told.push(row.id);
-                }
-                Err(reason) => {
-                    failure = Some(reason);
-                    break;
-                }
-            }
-        }
+        let (told, failure) = self.send(&parcels).await?;
         crash_point("relay::after_ack");
-        outbox::mark_sent(session, &told).await?;
+        self.mark(&rows[..told], &parcels[..told]).await?;
         if let Some(failure) = failure {
-            let untold = &parcels[told.len()..];
-            self.recover(lane, &failure, untold, doubts).await;
+            self.doubted_to = self.doubted_to.max(Some(last.id));
+            report_failure(self.lane, &failure);
+            tokio::time::sleep(PAUSE).await;
         }
         Ok(true)
     }
 
-    /// Sends a row's messages in order, without waiting for the acknowledgements.
-    async fn send(&self, session: &mut PgConnection, parcel: &Parcel<'_>) -> anyhow::Result<Sent> {
-        let at = instant(parcel.at_us)?;
-        let letters = dead_letters_of(session, parcel).await?;
-        let mut letters = letters.iter();
-        let mut acks = Vec::with_capacity(parcel.entries.len());
-        for entry in &parcel.entries {
-            let (subject, headers, body) = match entry {
-                Entry::Event { event_id, subject, body, traceparent } => {
-                    let headers = messages::headers(*event_id, &messages::ce_type(subject), at, *traceparent);
-                    (self.topology.published(subject), headers, Bytes::copy_from_slice(body))
+    /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first
+    /// that was not, and why that one was not.
+    async fn send(&mut self, parcels: &[Parcel<'_>]) -> anyhow::Result<(usize, Option<Failure>)> {
+        let mut window = Window::new(self.lane);
+        let mut ends = Vec::with_capacity(parcels.len());
+        let mut failure = None;
+        'rows: for parcel in parcels {
+            let letters = dead_letters_of(&mut self.session, parcel).await?;
+            for entry in &parcel.entries {
+                let Some(message) = self.relay.message(entry, parcel, &letters)? else { continue };
+                let sent = async {
+                    window.make_room().await?;
+                    let ack = self.relay.jetstream.publish_with_headers(message.subject, message.headers, message.body);
+                    window.push(ack.await?);
+                    Ok(())
+                };
+                if let Err(error) = sent.await {
+                    failure = Some(Failure::of(&error));
+                    break 'rows;
                 }
-                Entry::DeadLetter(_) => {
-                    let Some(letter) = letters.next() else { continue };
-                    let subject = messages::dead_subject(&letter.subject);
-                    (self.topology.published(&subject), letter_headers(letter), Bytes::copy_from_slice(&letter.body))
-                }
-            };
-            match self.jetstream.publish_with_headers(subject, headers, body).await {
-                Ok(ack) => acks.push(ack),
-                Err(error) => return Ok(Sent { acks, failure: Some(failure(&error)) }),
             }
+            ends.push(window.sent());
         }
-        Ok(Sent { acks, failure: None })
+        if let Err(error) = window.close().await {
+            failure = failure.or(Some(Failure::of(&error)));
+        }
+        Ok((ends.iter().filter(|end| **end <= window.acknowledged()).count(), failure))
     }
 
-    async fn recover(&self, lane: Lane, failure: &Failure, untold: &[Parcel<'_>], doubts: &mut BTreeSet<StockKey>) {
-        metrics::counter!(names::RELAY_FAILURES, "stream" => lane.stream()).increment(1);
-        match failure {
-            Failure::Full => {
-                tracing::error!(
-                    stream = lane.stream(),
-                    "the stream is full: nothing more can be told in it until there is room"
-                );
-            }
-            Failure::Unknown(error) => {
-                tracing::warn!(
-                    stream = lane.stream(),
-                    error,
-                    "telling failed; it goes on at the first message not acknowledged"
-                );
-            }
+    /// Marks rows as told. What may have been told before is retold in the same transaction, so that no doubt is ever forgotten.
+    async fn mark(&mut self, rows: &[Row], parcels: &[Parcel<'_>]) -> anyhow::Result<()> {
+        let ids: Vec<i64> = rows.iter().map(|row| row.id).collect();
+        let doubted = |id: i64| self.doubted_to.is_some_and(|to| id <= to);
+        let in_doubt = rows.iter().zip(parcels).filter(|(row, _)| doubted(row.id));
+        let in_doubt: BTreeSet<StockKey> = in_doubt.flat_map(|(_, parcel)| stock_keys(parcel)).collect();
+        if in_doubt.is_empty() {
+            return Ok(outbox::mark_sent(&mut self.session, &ids).await?);
         }
-        doubts.extend(untold.iter().flat_map(stock_keys));
-        tokio::time::sleep(PAUSE).await;
+        let mut transaction = self.session.begin().await?;
+        retell(&mut transaction, &in_doubt).await?;
+        outbox::mark_sent(&mut transaction, &ids).await?;
+        Ok(transaction.commit().await?)
     }
 
+    /// Measures the backlog, once in a while.
     #[allow(clippy::cast_precision_loss, reason = "a gauge")]
-    async fn report(&self, session: &mut PgConnection, lane: Lane, found: usize) -> Result<(), StoreError> {
-        let (rows, age) = match i64::try_from(found) {
-            Ok(found) if found < ROWS => (found, 0.0),
-            _ => outbox::backlog(session, lane).await?,
-        };
-        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => lane.stream()).set(rows as f64);
-        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => lane.stream()).set(age);
+    async fn report(&mut self) -> Result<(), StoreError> {
+        if self.reported.is_some_and(|at| at.elapsed() < REPORT_EVERY) {
+            return Ok(());
+        }
+        self.reported = Some(Instant::now());
+        let (rows, age) = outbox::backlog(&mut self.session, self.lane).await?;
+        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(rows as f64);
+        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(age);
         Ok(())
     }
 }
 
-/// A row on its way.
-struct Sent {
-    acks: Vec<PublishAckFuture>,
-    failure: Option<Failure>,
-}
-
-async fn acknowledged(sent: Sent) -> Result<(), Failure> {
-    for ack in sent.acks {
-        ack.await.map_err(|error| failure(&error))?;
+fn report_failure(lane: Lane, failure: &Failure) {
+    metrics::counter!(names::RELAY_FAILURES, "stream" => lane.stream()).increment(1);
+    let stream = lane.stream();
+    match failure {
+        Failure::Full => {
+            tracing::error!(stream, "the stream is full: nothing more can be told in it until there is room");
+        }
+        Failure::Unknown(error) => {
+            tracing::warn!(stream, error, "telling failed; it goes on at the first message not acknowledged");
+        }
     }
-    sent.failure.map_or(Ok(()), Err)
 }
 
-fn failure(error: &jetstream::context::PublishError) -> Failure {
-    let full = std::error::Error::source(error)
-        .and_then(|source| source.downcast_ref::<jetstream::Error>())
-        .is_some_and(|error| error.error_code() == ErrorCode::STREAM_STORE_FAILED);
-    if full && error.kind() != PublishErrorKind::TimedOut { Failure::Full } else { Failure::Unknown(error.to_string()) }
+impl Relay {
+    /// An entry as it is published; none where its dead letter is gone.
+    fn message(
+        &self,
+        entry: &Entry<'_>,
+        parcel: &Parcel<'_>,
+        letters: &HashMap<i64, DeadLetter>,
+    ) -> anyhow::Result<Option<Outbound>> {
+        Ok(match entry {
+            Entry::Event { event_id, subject, body, traceparent } => Some(Outbound {
+                subject: self.topology.published(subject),
+                headers: messages::headers(
+                    *event_id,
+                    &messages::ce_type(subject),
+                    instant(parcel.at_us)?,
+                    *traceparent,
+                ),
+                body: Bytes::copy_from_slice(body),
+            }),
+            Entry::DeadLetter(id) => letters.get(id).map(|letter| Outbound {
+                subject: self.topology.published(&messages::dead_subject(&letter.subject)),
+                headers: letter_headers(letter),
+                body: Bytes::copy_from_slice(&letter.body),
+            }),
+        })
+    }
+}
+
+/// A message to publish.
+struct Outbound {
+    subject: String,
+    headers: HeaderMap,
+    body: Bytes,
 }
 
 fn turn_of(lane: Lane) -> TurnOf {
@@ -244,11 +261,11 @@ fn instant(microseconds: i64) -> anyhow::Result<Timestamp> {
     Ok(Timestamp::from_unix_timestamp_nanos(i128::from(microseconds) * 1000)?)
 }
 
-/// The dead letters that a parcel refers to, in its order.
+/// The dead letters that a parcel refers to, by their rows.
 async fn dead_letters_of(
     session: &mut PgConnection,
     parcel: &Parcel<'_>,
-) -> Result<Vec<dead_letters::DeadLetter>, StoreError> {
+) -> Result<HashMap<i64, DeadLetter>, StoreError> {
     let ids: Vec<i64> = parcel
         .entries
         .iter()
@@ -257,10 +274,14 @@ async fn dead_letters_of(
             Entry::Event { .. } => None,
         })
         .collect();
-    if ids.is_empty() { Ok(Vec::new()) } else { dead_letters::load_many(session, &ids).await }
+    if ids.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let letters = dead_letters::load_many(session, &ids).await?;
+    Ok(letters.into_iter().map(|letter| (letter.id, letter)).collect())
 }
 
-fn letter_headers(letter: &dead_letters::DeadLetter) -> HeaderMap {
+fn letter_headers(letter: &DeadLetter) -> HeaderMap {
     let original = messages::headers_from_json(&letter.headers);
     let refusal = Refusal::new(Reason::from_word(&letter.reason).unwrap_or(Reason::Internal), letter.detail.as_str());
     let origin = messages::Origin {
@@ -273,30 +294,10 @@ fn letter_headers(letter: &dead_letters::DeadLetter) -> HeaderMap {
 }
 
 /// Raises the versions of rows whose last telling is in doubt, and stores what they are to be told as.
-async fn retell(session: &mut PgConnection, doubts: &BTreeSet<StockKey>) -> anyhow::Result<()> {
+async fn retell(transaction: &mut PgConnection, doubts: &BTreeSet<StockKey>) -> anyhow::Result<()> {
     let keys: Vec<StockKey> = doubts.iter().cloned().collect();
     tracing::info!(rows = keys.len(), "rows in doubt are told again");
-    let mut transaction = session.begin().await?;
-    let locked = stock::retell_many(&mut transaction, &keys).await?;
-    let told: Vec<Told> = locked
-        .rows
-        .into_iter()
-        .map(|(key, after)| {
-            let change = StockChange { key, before: Stock::default(), after, cause: None };
-            messages::stock_changed(&change, Uuid::now_v7(), locked.now)
-        })
-        .collect();
-    let entries = told
-        .iter()
-        .map(|told| Entry::Event {
-            event_id: told.event_id,
-            subject: &told.subject,
-            body: &told.body,
-            traceparent: None,
-        })
-        .collect();
-    let at_us = i64::try_from(locked.now.unix_timestamp_nanos() / 1000)?;
-    outbox::insert_many(&mut transaction, &[(Lane::Stock, Parcel { at_us, entries })], locked.now).await?;
-    transaction.commit().await?;
+    let locked = stock::retell_many(transaction, &keys).await?;
+    tell_figures(transaction, &locked.rows, locked.now).await?;
     Ok(())
 }

@@ -3,13 +3,14 @@
 mod start;
 mod watch;
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use async_nats::jetstream;
 use metrics_exporter_prometheus::PrometheusHandle;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -26,14 +27,21 @@ use crate::store::outbox::Lane;
 use crate::sweeper::{self, Sweeper};
 use crate::topology::Topology;
 
+/// How long the relay may take to look at the outbox before anything is decided.
+const FIRST_LOOKS: Duration = Duration::from_secs(3);
 /// How long what was decided last may take to be told at the end.
 const LAST_WORDS: Duration = Duration::from_secs(3);
 
-/// Runs until `shutdown`, and says once, on standard output, when it is ready.
+/// Runs until `shutdown`, and says once, on standard output, when it is ready. `greet` is called right before, with the address of HTTP.
 ///
 /// # Errors
 /// A server that cannot be reached in time, a database or stream that is not what it should be, a task that died.
-pub async fn run(settings: Settings, shutdown: Shutdown, metrics: PrometheusHandle) -> Result<(), Stop> {
+pub async fn run(
+    settings: Settings,
+    shutdown: Shutdown,
+    metrics: PrometheusHandle,
+    greet: impl FnOnce(SocketAddr) + Send + 'static,
+) -> Result<(), Stop> {
     let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
     let readiness = Readiness::awaiting(&["postgres", "nats", "streams"]);
@@ -42,14 +50,31 @@ pub async fn run(settings: Settings, shutdown: Shutdown, metrics: PrometheusHand
     let http_stop = CancellationToken::new();
     let http_task = tokio::spawn(http.serve(readiness.clone(), metrics, http_stop.clone()));
 
-    let started = tokio::select! {
-        started = start::start(&settings, Arc::new(topology), &readiness) => started?,
-        () = shutdown.token().cancelled() => return Ok(()),
+    tokio::spawn(announce(readiness.clone(), address, greet));
+
+    let topology = Arc::new(topology);
+    let ended = loop {
+        let started = tokio::select! {
+            started = start::start(&settings, topology.clone(), &readiness) => started?,
+            () = shutdown.token().cancelled() => return Ok(()),
+        };
+        match started.serve(&settings, &readiness, &shutdown).await {
+            Ok(End::ClientDied) => tracing::error!("the client of NATS died; everything is connected anew"),
+            Ok(End::Asked) => break Ok(()),
+            Err(stop) => break Err(stop),
+        }
     };
-    let ended = started.serve(&settings, &readiness, &shutdown, address).await;
     http_stop.cancel();
     drop(http_task.await);
     ended
+}
+
+/// Why serving ended that did not fail.
+enum End {
+    /// It was asked to.
+    Asked,
+    /// The client of NATS is no more: it may die of what it cannot read.
+    ClientDied,
 }
 
 /// Servers that answer, a database and streams that are up to date.
@@ -62,16 +87,29 @@ struct Started {
 }
 
 impl Started {
-    async fn serve(
-        self,
-        settings: &Settings,
-        readiness: &Readiness,
-        shutdown: &Shutdown,
-        address: std::net::SocketAddr,
-    ) -> Result<(), Stop> {
+    async fn serve(self, settings: &Settings, readiness: &Readiness, shutdown: &Shutdown) -> Result<End, Stop> {
         let outbox = Arc::new(Notify::new());
         let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
         let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
+
+        let mut tellers = JoinSet::new();
+        let mut looks = Vec::new();
+        for lane in Lane::ALL {
+            let (looked, look) = oneshot::channel();
+            looks.push(look);
+            let relay = Relay {
+                database: settings.database.clone(),
+                jetstream: self.jetstream.clone(),
+                topology: self.topology.clone(),
+                outbox: outbox.clone(),
+            };
+            tellers.spawn(relay::run(relay, lane, telling.clone(), looked));
+        }
+        // What the relay finds untold at its first look it must doubt: nothing of ours is among it yet.
+        let first_looks = tokio::time::timeout(FIRST_LOOKS, futures::future::join_all(looks));
+        if first_looks.await.is_err() {
+            tracing::warn!("the relay has not looked at the outbox yet");
+        }
 
         let mut deciders = JoinSet::new();
         self.spawn_consumers(settings, &engine, &outbox, &taking, &mut deciders)?;
@@ -85,16 +123,6 @@ impl Started {
             };
             deciders.spawn(sweeper::run(sweeper, taking.clone()));
         }
-        let mut tellers = JoinSet::new();
-        for lane in Lane::ALL {
-            let relay = Relay {
-                database: settings.database.clone(),
-                jetstream: self.jetstream.clone(),
-                topology: self.topology.clone(),
-                outbox: outbox.clone(),
-            };
-            tellers.spawn(relay::run(relay, lane, telling.clone()));
-        }
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),
@@ -103,13 +131,13 @@ impl Started {
             apply: settings.streams.apply,
             readiness: readiness.clone(),
         };
-        tellers.spawn(watch.run(telling.clone()));
+        let watching = tokio::spawn(watch.run(telling.clone()));
 
-        tokio::spawn(announce(readiness.clone(), address));
         let ended = tokio::select! {
-            // Asked first: at the end the tasks end too, and not by themselves.
+            // First of all: tasks that were asked to end end too.
             biased;
-            () = shutdown.token().cancelled() => Ok(()),
+            () = shutdown.token().cancelled() => Ok(End::Asked),
+            _ = watching => Ok(End::ClientDied),
             died = deciders.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
             died = tellers.join_next() => Err(Stop::Failed(anyhow!("a task ended that never should: {died:?}"))),
         };
@@ -133,7 +161,6 @@ impl Started {
         let desk = Desk {
             engine: engine.clone(),
             jetstream: self.jetstream.clone(),
-            connection: self.connection.clone(),
             topology: self.topology.clone(),
             outbox: outbox.clone(),
             limits: Limits { messages: settings.batch.max, bytes: settings.batch.max_bytes },
@@ -142,10 +169,8 @@ impl Started {
             let missing = || Stop::Misuse(anyhow!("no stream file describes a consumer of {family}"));
             self.topology.consumer_of(family).cloned().ok_or_else(missing)
         };
-        for family in ["ORDERS", "INVENTORY"] {
-            tasks.spawn(consume::lay_unreadable_to_rest(desk.clone(), file(family)?, self.pool.clone(), stop.clone()));
-        }
         tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
+        tasks.spawn(consume::lay_to_rest(desk.clone(), self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
         Ok(())
     }
@@ -166,8 +191,9 @@ impl Started {
     }
 }
 
-async fn announce(readiness: Readiness, address: std::net::SocketAddr) {
+async fn announce(readiness: Readiness, address: SocketAddr, greet: impl FnOnce(SocketAddr)) {
     readiness.ready().await;
+    greet(address);
     println!("lastunit ready http://{address}");
 }
 

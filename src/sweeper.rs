@@ -10,9 +10,8 @@ use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::domain::{Kind, OrderKey, Review, ReviewKind, ReviewSubject};
-use crate::engine::{Engine, Item, Turn};
+use crate::engine::{Engine, Item, Turn, Turnstile};
 use crate::messages;
-use crate::ops::metrics as names;
 use crate::store::outbox::{Entry, Lane, Parcel};
 use crate::store::{Pool, due, outbox, reviews, waiting};
 
@@ -62,10 +61,9 @@ impl Sweeper {
         let next = due::next(&mut connection).await?;
         drop(connection);
         if !overdue.is_empty() {
-            let orders = overdue.len();
-            metrics::counter!(names::EXPIRED_ORDERS).increment(orders as u64);
-            self.decide(overdue, Kind::Expire, stop).await?;
-            return Ok(Duration::ZERO);
+            let expired = self.decide(overdue, Kind::Expire, stop).await?;
+            // What nobody can expire, or another copy has just expired, is no reason to look again at once.
+            return Ok(if expired { Duration::ZERO } else { self.max_interval });
         }
         if *nets_due <= tokio::time::Instant::now() {
             *nets_due = tokio::time::Instant::now() + NETS;
@@ -74,18 +72,20 @@ impl Sweeper {
         Ok(next.unwrap_or(self.max_interval).clamp(Duration::from_millis(1), self.max_interval))
     }
 
+    /// Returns whether anything changed that is told.
     async fn decide(
         &self,
         orders: Vec<OrderKey>,
         kind: impl Fn(OrderKey) -> Kind,
         stop: &CancellationToken,
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<bool> {
         let items = orders.into_iter().map(|order| Item::of_timer(kind(order))).collect();
-        let settled = self.engine.settle(&mut Turn::Shared(&self.pool), items, stop).await?;
+        let mut turn = Turn::Shared { pool: &self.pool, turnstile: &Turnstile::default(), pass: None };
+        let settled = self.engine.settle(&mut turn, items, stop).await?;
         if settled.told {
             self.outbox.notify_waiters();
         }
-        Ok(())
+        Ok(settled.told)
     }
 
     /// What should never be found, and what a person should know of.

@@ -2,14 +2,12 @@
 
 use anyhow::anyhow;
 
-use super::{Exit, Stop};
+use super::{Exit, Stop, database};
 use crate::config::Settings;
-use crate::store::{self, migrate};
+use crate::store::migrate;
 
 pub async fn run(settings: &Settings) -> Result<Exit, Stop> {
-    let pool = store::connect(&settings.database)
-        .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
-    store::reach(&settings.database).await.map_err(|error| Stop::Unreachable(anyhow!("PostgreSQL: {error}")))?;
+    let pool = database::reach(&settings.database).await?;
     let applied = migrate::apply(&pool, &settings.database.schema)
         .await
         .map_err(|error| Stop::Misuse(anyhow!("the database cannot be migrated: {error}")))?;

@@ -7,9 +7,14 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
 
+mod bench;
 mod config;
+pub(crate) mod database;
+mod dev;
+mod import;
 mod migrate;
 mod run;
+mod story;
 mod streams;
 
 /// How a command that did its work ends.
@@ -55,11 +60,21 @@ struct Cli {
 enum Command {
     /// Run the service until SIGTERM.
     Run,
+    /// Run the service on a PostgreSQL and a NATS of its own, started here and ended with it.
+    Dev(dev::Dev),
     /// Apply pending migrations to the database.
     Migrate,
+    /// Measure on private servers: throughput beside one transaction per order, latency, statements per batch.
+    Bench(bench::Bench),
     /// Show or apply the topology: streams and durable consumers.
     #[command(subcommand)]
     Streams(streams::Streams),
+    /// Take over what another system has, out of a CSV file.
+    #[command(subcommand)]
+    Import(import::Import),
+    /// Play a story on real messages and show what is told.
+    #[command(hide = true)]
+    Story,
     /// Judge or show the configuration.
     #[command(subcommand)]
     Config(config::Config),
@@ -89,8 +104,12 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
     runtime.block_on(async {
         match cli.command {
             Command::Run => run::run(settings).await,
+            Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
+            Command::Bench(args) => Box::pin(bench::run(args)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
+            Command::Import(command) => import::run(command, &settings).await,
+            Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),
         }
     })

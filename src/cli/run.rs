@@ -9,6 +9,6 @@ pub async fn run(settings: Settings) -> Result<Exit, Stop> {
     telemetry::init(&settings.log)?;
     let metrics = telemetry::metrics()?;
     let shutdown = Shutdown::on_signals().map_err(|error| Stop::Failed(error.into()))?;
-    service::run(settings, shutdown, metrics).await?;
+    service::run(settings, shutdown, metrics, |_| {}).await?;
     Ok(Exit::Fine)
 }

@@ -13,6 +13,7 @@ use serde::Serialize;
 mod batch;
 mod channels;
 mod database;
+mod dev;
 mod hold;
 mod http;
 mod inbox;
@@ -38,6 +39,7 @@ mod tests;
 pub use batch::Batch;
 pub use channels::{ChannelKind, ChannelSettings};
 pub use database::Database;
+pub use dev::Dev;
 pub use hold::Hold;
 pub use http::Http;
 pub use inbox::Inbox;
@@ -95,6 +97,8 @@ pub struct Settings {
     pub channels: BTreeMap<String, ChannelSettings>,
     /// What is logged and how.
     pub log: Log,
+    /// Which servers `dev` starts.
+    pub dev: Dev,
 }
 
 impl Settings {
@@ -130,6 +134,7 @@ impl Settings {
             http: Http::read(&mut layers),
             channels: channels::read(&mut layers),
             log: layers.section("log"),
+            dev: layers.section("dev"),
         };
         let mut problems = layers.into_problems();
         settings.find(&mut problems);

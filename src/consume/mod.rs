@@ -2,8 +2,8 @@
 //!
 //! - `pull` reads a consumer and understands its messages while the batch before is being committed.
 //! - `shared` decides side by side with other copies; `ordered` decides in stream order, one copy at a time.
-//! - `unreadable` lays to rest what the client library cannot read.
 //! - `acknowledge` tells the broker, after the commit, what became of each message.
+//! - `unreadable` lays to rest what the client cannot even read.
 
 mod acknowledge;
 mod ordered;
@@ -13,15 +13,14 @@ mod unreadable;
 
 pub use ordered::run as run_ordered;
 pub use shared::run as run_shared;
-pub use unreadable::run as lay_unreadable_to_rest;
+pub use unreadable::run as lay_to_rest;
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
-use crate::broker::Connection;
 use crate::engine::Engine;
 use crate::topology::Topology;
 
@@ -32,8 +31,6 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The broker.
     pub jetstream: jetstream::Context,
-    /// Whether it is there.
-    pub connection: watch::Receiver<Connection>,
     /// Streams and consumers as they shall be.
     pub topology: Arc<Topology>,
     /// Rung when something was stored to be told.

@@ -13,7 +13,6 @@ use tokio_util::sync::CancellationToken;
 use super::acknowledge::{acknowledge, give_back, keep, reply, split};
 use super::pull::{Deliveries, Delivery, Gaps, open};
 use super::shared::measure;
-use super::unreadable::lay_to_rest;
 use super::{Desk, REOPEN_AFTER};
 use crate::config::Database;
 use crate::engine::Turn;
@@ -51,7 +50,6 @@ async fn hold_turn(
         }
     }
     loop {
-        lay_to_rest(desk, file, &mut Turn::Held(&mut session), stop).await?;
         let reading = stop.child_token();
         let opened = open(desk, file, Gaps::EndReading, &reading).await.map_err(|error| anyhow::anyhow!(error))?;
         let ended = work(desk, file, &mut session, opened, stop).await;
@@ -71,7 +69,21 @@ async fn work(
     (mut deliveries, consumer): (Deliveries, PullConsumer),
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let gathered = gather_in_flight(&mut deliveries, consumer, file, stop).await?;
+    let ended = decide_all(desk, file, session, &mut deliveries, consumer, stop).await;
+    // What is not decided goes to whoever has the turn next, and at once.
+    give_back(&split(deliveries.take_all()).1).await;
+    ended
+}
+
+async fn decide_all(
+    desk: &Desk,
+    file: &ConsumerFile,
+    session: &mut PgConnection,
+    deliveries: &mut Deliveries,
+    consumer: PullConsumer,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
+    let gathered = gather_in_flight(deliveries, consumer, file, stop).await?;
     for batch in in_batches(gathered, desk.limits.messages) {
         decide(desk, file, session, batch, stop).await?;
     }
@@ -145,8 +157,15 @@ async fn decide(
     }
     let mut turn = Turn::Held(session);
     let settled = tokio::select! {
-        settled = desk.engine.settle(&mut turn, items, stop) => settled?,
+        settled = desk.engine.settle(&mut turn, items, stop) => settled,
         () = keep(&ackers, file.config.ack_wait.max(Duration::from_millis(30))) => return Ok(()),
+    };
+    let settled = match settled {
+        Ok(settled) => settled,
+        Err(lost) => {
+            give_back(&ackers).await;
+            return Err(lost.into());
+        }
     };
     measure(file, ackers.len(), begun);
     if settled.told {

@@ -43,29 +43,46 @@ pub(super) enum Gaps {
 pub(super) struct Deliveries {
     receiver: mpsc::Receiver<Delivery>,
     limits: Limits,
-    /// What did not fit into the batch before.
-    left: Option<Delivery>,
+    /// What has arrived and is in no batch yet.
+    next: Option<Delivery>,
 }
 
 impl Deliveries {
-    /// What has arrived, up to the limits; waits only for the first. None when reading has ended and nothing is left.
-    pub async fn next_batch(&mut self) -> Option<Vec<Delivery>> {
-        let mut arrived = Vec::new();
-        match self.left.take() {
-            Some(left) => arrived.push(left),
-            None => arrived.push(self.receiver.recv().await?),
+    /// Waits until something has arrived. False when reading has ended and nothing is left.
+    pub async fn arrived(&mut self) -> bool {
+        if self.next.is_none() {
+            self.next = self.receiver.recv().await;
         }
-        let mut bytes: usize = arrived.iter().map(|delivery| delivery.bytes).sum();
-        while arrived.len() < self.limits.messages {
-            let Ok(delivery) = self.receiver.try_recv() else { break };
-            if bytes + delivery.bytes > self.limits.bytes {
-                self.left = Some(delivery);
+        self.next.is_some()
+    }
+
+    /// What has arrived, up to the limits.
+    pub fn take(&mut self) -> Vec<Delivery> {
+        let (mut batch, mut bytes) = (Vec::new(), 0);
+        while let Some(delivery) = self.next.take().or_else(|| self.receiver.try_recv().ok()) {
+            bytes += delivery.bytes;
+            let full = batch.len() >= self.limits.messages || bytes > self.limits.bytes;
+            if full && !batch.is_empty() {
+                self.next = Some(delivery);
                 break;
             }
-            bytes += delivery.bytes;
-            arrived.push(delivery);
+            batch.push(delivery);
         }
-        Some(arrived)
+        batch
+    }
+
+    /// Everything that has arrived and is in no batch, for giving it back.
+    pub fn take_all(&mut self) -> Vec<Delivery> {
+        let mut all: Vec<Delivery> = self.next.take().into_iter().collect();
+        while let Ok(delivery) = self.receiver.try_recv() {
+            all.push(delivery);
+        }
+        all
+    }
+
+    /// Waits until something has arrived, and takes it. None when reading has ended and nothing is left.
+    pub async fn next_batch(&mut self) -> Option<Vec<Delivery>> {
+        self.arrived().await.then(|| self.take())
     }
 }
 
@@ -93,24 +110,25 @@ pub(super) async fn open(
         consumer: file.durable.as_str().into(),
         family: file.family.as_str().into(),
         topology: desk.topology.clone(),
-        gaps,
+        // Counted from before the pull: what went elsewhere meanwhile is a gap too, also right at the beginning.
+        last_delivery: (gaps == Gaps::EndReading).then_some(consumer.cached_info().delivered.consumer_sequence),
         sender,
     };
     tokio::spawn(reader.read(messages, stop.clone()));
-    Ok((Deliveries { receiver, limits: desk.limits, left: None }, consumer))
+    Ok((Deliveries { receiver, limits: desk.limits, next: None }, consumer))
 }
 
 struct Reader {
     consumer: Arc<str>,
     family: Arc<str>,
     topology: Arc<crate::topology::Topology>,
-    gaps: Gaps,
+    /// The place of the last delivery, where each must follow the one before.
+    last_delivery: Option<u64>,
     sender: mpsc::Sender<Delivery>,
 }
 
 impl Reader {
-    async fn read(self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
-        let mut last_delivery: Option<u64> = None;
+    async fn read(mut self, mut messages: async_nats::jetstream::consumer::pull::Stream, stop: CancellationToken) {
         loop {
             let next = tokio::select! {
                 () = stop.cancelled() => return,
@@ -125,11 +143,13 @@ impl Reader {
                 None => return count_rebuilt(),
             };
             let Some((delivery, place)) = self.understand(message) else { continue };
-            if self.gaps == Gaps::EndReading && last_delivery.is_some_and(|last| last + 1 != place) {
-                tracing::warn!(consumer = %self.consumer, delivery = place, "a delivery was lost; reading starts over");
-                return count_rebuilt();
+            if let Some(last) = &mut self.last_delivery {
+                if *last + 1 != place {
+                    tracing::warn!(consumer = %self.consumer, delivery = place, "a delivery was lost; reading starts over");
+                    return count_rebuilt();
+                }
+                *last = place;
             }
-            last_delivery = Some(place);
             if self.sender.send(delivery).await.is_err() {
                 return;
             }
@@ -139,7 +159,7 @@ impl Reader {
     /// The delivery, and its place among the consumer's deliveries. None for what is no stream message at all.
     fn understand(&self, message: async_nats::jetstream::Message) -> Option<(Delivery, u64)> {
         let (sequence, place, received_at) = match message.info() {
-            Ok(info) => (info.stream_sequence, info.consumer_sequence, info.published),
+            Ok(info) => (info.stream_sequence, info.consumer_sequence, info.published.truncate_to_microsecond()),
             Err(error) => {
                 tracing::error!(consumer = %self.consumer, error = %error, "a delivery without stream information");
                 return None;

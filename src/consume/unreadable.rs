@@ -1,142 +1,219 @@
-//! Messages that cannot even be read: where a subject or a header is no text the client library drops the connection (or the broker's stored
-//! words look like the broker's own), and the broker would deliver the message again for ever, and with it whatever came right behind.
+//! Messages that the broker keeps and our client cannot read.
 //!
-//! They are found through the broker's own interface, which tells headers as base64, and laid to rest before a consumer is opened and after
-//! every reconnection, well before the broker delivers them again.
+//! A producer may publish anything as headers; the broker does not look. The client does: over some of it it loses its connection, and a status
+//! it takes for the broker's own word. Such a message never reaches the engine, is delivered again for ever, and hurts whoever it is delivered
+//! to. So what was delivered again is looked at through the broker's interface, where headers are only data. What cannot be read becomes a
+//! dead letter and is taken out of its stream.
 
-use async_nats::HeaderName;
+use std::collections::HashMap;
+use std::time::Duration;
+
+use anyhow::Context as _;
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::response::Response;
+use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use futures::{StreamExt as _, TryStreamExt as _, stream};
-use serde_json::{Value, json};
-use time::format_description::well_known::Rfc3339;
+use futures::{StreamExt, TryStreamExt};
+use serde::Deserialize;
+use serde_json::json;
+use time::OffsetDateTime;
 use tokio_util::sync::CancellationToken;
 
 use super::Desk;
-use crate::broker::Connection;
-use crate::domain::{Reason, Refusal, Timestamp};
-use crate::engine::{Item, Turn, Verdict};
+use crate::domain::{Reason, Refusal};
+use crate::engine::{Item, Turn, Turnstile, Verdict};
 use crate::messages::Message;
 use crate::store::Pool;
 use crate::topology::ConsumerFile;
 
-/// How many messages are looked at side by side.
-const SIDE_BY_SIDE: usize = 64;
+/// How often it is asked whether anything was delivered again.
+const EVERY: Duration = Duration::from_secs(2);
+/// How many messages are asked for at once.
+const AT_ONCE: usize = 64;
 
-/// Lays to rest, at every reconnection, what may have broken the connection.
-pub async fn run(desk: Desk, file: ConsumerFile, pool: Pool, stop: CancellationToken) {
-    let mut connection = desk.connection.clone();
-    connection.mark_unchanged();
-    while let Some(Ok(())) = stop.run_until_cancelled(connection.changed()).await {
-        let is_up = matches!(*connection.borrow_and_update(), Connection::Up(_));
-        if is_up && let Err(error) = lay_to_rest(&desk, &file, &mut Turn::Shared(&pool), &stop).await {
-            tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "what cannot be read was not looked for");
+/// Lays to rest what cannot be read, until `stop`.
+pub async fn run(desk: Desk, pool: Pool, stop: CancellationToken) {
+    let mut looked: HashMap<&str, u64> = HashMap::new();
+    while !stop.is_cancelled() {
+        for file in &desk.topology.consumers {
+            if let Err(error) = look(&desk, &pool, file, looked.entry(&file.durable).or_default(), &stop).await {
+                tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "what was delivered again cannot be looked at yet");
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = tokio::time::sleep(EVERY) => {}
         }
     }
-    stop.cancelled().await;
 }
 
-/// Makes dead letters of what was delivered, is not acknowledged and cannot be read.
-pub(super) async fn lay_to_rest(
+/// Looks at everything that is out and was not `looked` at before, if any of it was delivered again.
+async fn look(
     desk: &Desk,
+    pool: &Pool,
     file: &ConsumerFile,
-    turn: &mut Turn<'_>,
+    looked: &mut u64,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let consumer: PullConsumer = desk
-        .jetstream
-        .get_consumer_from_stream(file.durable.as_str(), file.stream.as_str())
-        .await
-        .map_err(|error| anyhow::anyhow!(error))?;
+    let consumer: PullConsumer =
+        desk.jetstream.get_consumer_from_stream(file.durable.as_str(), file.stream.as_str()).await?;
     let info = consumer.cached_info();
-    if info.num_ack_pending == 0 {
+    let last = info.delivered.stream_sequence;
+    if last < *looked {
+        // The stream was made anew.
+        *looked = 0;
+    }
+    if info.num_redelivered == 0 {
         return Ok(());
     }
-    let delivered = info.ack_floor.stream_sequence + 1..=info.delivered.stream_sequence;
-    let found: Vec<Message> = stream::iter(delivered)
-        .map(|sequence| look(desk, file, sequence))
-        .buffered(SIDE_BY_SIDE)
-        .try_filter_map(|found| std::future::ready(Ok(found)))
-        .try_collect()
-        .await?;
+    let first = info.ack_floor.stream_sequence.max(*looked) + 1;
+    let stored = futures::stream::iter(first..=last).map(|sequence| stored(&desk.jetstream, file, sequence));
+    let mut unreadable = stored
+        .buffered(AT_ONCE)
+        .try_filter_map(|stored| std::future::ready(stored.map_or(Ok(None), |stored| item(desk, file, &stored))));
+    let mut found = Vec::new();
+    while let Some(item) = unreadable.try_next().await? {
+        found.push(item);
+    }
+    drop(unreadable);
+    lay_to_rest(desk, pool, file, found, stop).await?;
+    *looked = last;
+    Ok(())
+}
+
+async fn lay_to_rest(
+    desk: &Desk,
+    pool: &Pool,
+    file: &ConsumerFile,
+    found: Vec<(u64, Item)>,
+    stop: &CancellationToken,
+) -> anyhow::Result<()> {
     if found.is_empty() {
         return Ok(());
     }
-    let unread = Refusal::new(Reason::MalformedJson, "its subject or one of its headers is not text that can be read");
-    let items = found.iter().map(|message| Item { message: Some(message.clone()), asked: Err(unread.clone()) });
-    let settled = desk.engine.settle(turn, items.collect(), stop).await?;
-    if settled.told {
-        desk.outbox.notify_waiters();
-    }
-    let client = desk.jetstream.client();
-    for (message, verdict) in found.iter().zip(settled.verdicts) {
-        if verdict == Verdict::Term {
-            // Where the delivery that is acknowledged was lost, only its place in the stream counts.
-            let ack = format!("$JS.ACK.{}.{}.1.{}.1.1.0", file.stream, file.durable, message.sequence);
-            client.publish(ack, "+TERM".into()).await?;
-        }
+    let stream = desk.jetstream.get_stream(&file.stream).await?;
+    let (sequences, items): (Vec<u64>, Vec<Item>) = found.into_iter().unzip();
+    let mut turn = Turn::Shared { pool, turnstile: &Turnstile::default(), pass: None };
+    let settled = desk.engine.settle(&mut turn, items, stop).await?;
+    desk.outbox.notify_waiters();
+    for (sequence, verdict) in sequences.into_iter().zip(settled.verdicts) {
+        anyhow::ensure!(verdict == Verdict::Term, "message {sequence} could not be laid to rest");
+        stream.delete_message(sequence).await?;
+        tracing::warn!(stream = %file.stream, sequence, "a message that cannot be read was taken out of its stream");
     }
     Ok(())
 }
 
-/// The message at that place of the stream, if it is there and cannot be read.
-async fn look(desk: &Desk, file: &ConsumerFile, sequence: u64) -> anyhow::Result<Option<Message>> {
-    let request = format!("STREAM.MSG.GET.{}", file.stream);
-    let answer: Response<Value> = desk.jetstream.request(request, &json!({ "seq": sequence })).await?;
-    let Response::Ok(answer) = answer else { return Ok(None) };
-    let text = |field: &str| answer["message"][field].as_str().unwrap_or_default().to_owned();
-    let subject = text("subject");
-    if is_readable(&subject, &STANDARD.decode(text("hdrs"))?) {
-        return Ok(None);
-    }
-    let contracted = desk.topology.contracted(&subject).unwrap_or(&subject);
-    Ok(Some(Message {
-        stream: file.family.as_str().into(),
-        sequence: i64::try_from(sequence)?,
-        received_at: Timestamp::parse(&text("time"), &Rfc3339)?,
-        consumer: file.durable.as_str().into(),
-        subject: contracted.into(),
-        headers: None,
-        payload: STANDARD.decode(text("data"))?.into(),
-    }))
+/// A message as the broker's interface tells it.
+#[derive(Debug, Deserialize)]
+struct Stored {
+    subject: String,
+    seq: u64,
+    #[serde(default)]
+    hdrs: String,
+    #[serde(default)]
+    data: String,
+    #[serde(with = "time::serde::rfc3339")]
+    time: OffsetDateTime,
 }
 
-/// Whether the client library can make a message of it. The broker's JSON has U+FFFD for what is no UTF-8.
-fn is_readable(subject: &str, headers: &[u8]) -> bool {
-    let Ok(headers) = std::str::from_utf8(headers) else { return false };
-    let mut lines = headers.lines();
-    let is_header = |line: &str| {
-        let name = line.split_once(':').map(|(name, _)| name.parse::<HeaderName>());
-        !line.contains('\r')
-            && (line.trim().is_empty() || line.starts_with(char::is_whitespace) || matches!(name, Some(Ok(_))))
+#[derive(Debug, Deserialize)]
+struct Answer {
+    message: Stored,
+}
+
+/// The message of a sequence; none where it is gone.
+async fn stored(js: &jetstream::Context, file: &ConsumerFile, sequence: u64) -> anyhow::Result<Option<Stored>> {
+    let request = format!("STREAM.MSG.GET.{}", file.stream);
+    match js.request::<_, _, Response<Answer>>(request, &json!({ "seq": sequence })).await? {
+        Response::Ok(answer) => Ok(Some(answer.message)),
+        Response::Err { error } if error.error_code() == ErrorCode::NO_MESSAGE_FOUND => Ok(None),
+        Response::Err { error } => Err(error.into()),
+    }
+}
+
+/// What is to be laid to rest, if it cannot be read.
+fn item(desk: &Desk, file: &ConsumerFile, stored: &Stored) -> anyhow::Result<Option<(u64, Item)>> {
+    let block = STANDARD.decode(&stored.hdrs).context("headers")?;
+    if block.is_empty() {
+        return Ok(None);
+    }
+    let (headers, Some(fault)) = read(&block) else { return Ok(None) };
+    let subject = desk.topology.contracted(&stored.subject).unwrap_or(&stored.subject);
+    let message = Message {
+        stream: file.family.as_str().into(),
+        sequence: i64::try_from(stored.seq)?,
+        received_at: stored.time.truncate_to_microsecond(),
+        consumer: file.durable.as_str().into(),
+        subject: subject.into(),
+        headers: Some(headers),
+        payload: STANDARD.decode(&stored.data).context("data")?.into(),
     };
-    !subject.contains('\u{fffd}')
-        && lines.next().is_none_or(|version| version.trim_end() == "NATS/1.0")
-        && lines.all(is_header)
+    let refusal = Refusal::new(Reason::InvalidField, format!("its headers cannot be read: {fault}"));
+    Ok(Some((stored.seq, Item { message: Some(message), asked: Err(refusal) })))
+}
+
+/// The headers of a block as the client reads it, as far as they can be read, and the first thing that cannot.
+fn read(block: &[u8]) -> (HeaderMap, Option<String>) {
+    let text = String::from_utf8_lossy(block);
+    let mut fault = std::str::from_utf8(block).err().map(|error| format!("not UTF-8: {error}"));
+    let mut headers = HeaderMap::new();
+    let mut lines = text.lines().peekable();
+    let version = lines.next().unwrap_or_default();
+    if version.strip_prefix("NATS/1.0").map(str::trim) != Some("") {
+        fault = fault.or(Some(format!("the first line must be NATS/1.0, but is {version:?}")));
+    }
+    while let Some(line) = lines.next() {
+        let mut line = line.to_owned();
+        while let Some(more) = lines.next_if(|next| next.starts_with(char::is_whitespace)) {
+            line.push_str(more);
+        }
+        match header(&line) {
+            _ if line.is_empty() => {}
+            Some((name, value)) => headers.append(name, value),
+            None => fault = fault.or(Some(format!("{line:?} is no header"))),
+        }
+    }
+    (headers, fault)
+}
+
+fn header(line: &str) -> Option<(HeaderName, HeaderValue)> {
+    let (name, value) = line.split_once(':')?;
+    Some((name.parse().ok()?, value.trim().parse().ok()?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::is_readable;
+    use super::*;
 
     #[test]
-    fn only_what_the_client_reads_is_readable() {
-        let headers = |text: &str| format!("NATS/1.0\r\n{text}\r\n\r\n").into_bytes();
-        for good in [headers("A: b"), headers("A:\r\nB-c: é\r\n folded"), Vec::new()] {
-            assert!(is_readable("order.created.web", &good), "{good:?}");
+    fn a_block_is_read_as_the_client_reads_it() {
+        for (block, faulty) in [
+            ("NATS/1.0\r\n\r\n", false),
+            ("NATS/1.0\r\nA: 1\r\nB:2\r\n\r\n", false),
+            ("NATS/1.0\r\nA: 1\r\n 2\r\n\r\n", false),
+            ("NATS/1.0\r\nA: ü: x\r\n\r\n", false),
+            ("NATS/1.0\r\nA:\r\n\r\n", false),
+            ("NATS/1.0\r\nA: 1\r2\r\n\r\n", true),
+            ("NATS/1.0\r\nA B\r\n\r\n", true),
+            ("NATS/1.0\r\nA B: 1\r\n\r\n", true),
+            ("NATS/1.0 100\r\n\r\n", true),
+            ("NATS/1.0 404 No Messages\r\n\r\n", true),
+            ("NATS/2.0\r\n\r\n", true),
+            ("\r\n\r\n", true),
+        ] {
+            assert_eq!(read(block.as_bytes()).1.is_some(), faulty, "{block:?}");
         }
-        let bad = [
-            headers("A: b\rc"),
-            headers("no colon"),
-            headers("A b: c"),
-            b"NATS/1.0 409 Gone\r\n\r\n".to_vec(),
-            b"\xff".to_vec(),
-        ];
-        for bad in bad {
-            assert!(!is_readable("order.created.web", &bad), "{bad:?}");
-        }
-        assert!(!is_readable("order.created.\u{fffd}", &headers("A: b")));
+        assert!(read(b"NATS/1.0\r\nA: \xff\r\n\r\n").1.is_some());
+    }
+
+    #[test]
+    fn what_can_be_read_is_kept() {
+        let (headers, fault) = read(b"NATS/1.0\r\nA: 1\r\nbad\r\nA: 2\r\n\r\n");
+        let values: Vec<_> = headers.get_all("A").map(HeaderValue::as_str).collect();
+        assert_eq!(values, ["1", "2"]);
+        assert_eq!(fault.as_deref(), Some("\"bad\" is no header"));
     }
 }

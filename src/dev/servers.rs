@@ -25,4 +25,9 @@ impl Servers {
         )?;
         Ok(Self { postgres, nats })
     }
+    /// Stops both cleanly, at once.
+    pub async fn stop(&mut self) -> Result<()> {
+        tokio::try_join!(self.postgres.stop_fast(), self.nats.stop())?;
+        Ok(())
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::command::{AskedSlot, DocumentKey};
+use super::command::{AskedSlot, DocumentKey, EventKey};
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::refusal::Refusal;
@@ -39,6 +39,9 @@ pub struct Decision {
     pub answers: Vec<Answer>,
     /// Questions for a person, in order.
     pub reviews: Vec<Review>,
+    /// Events that were refused in the end and must not count as decided, sorted. An event may be delivered twice in a batch, refused, and
+    /// taken the second time: it does not stand here.
+    pub forgotten: Vec<EventKey>,
     /// Documents that are taken with this batch.
     pub documents: Vec<FiledDocument>,
     /// Every locked row, as it stands from now on.
@@ -161,6 +164,8 @@ pub enum MovementKind {
     Counted,
     /// Units moved between warehouses.
     Transferred,
+    /// Units that were there before this program was: never decided, only imported.
+    Opening,
 }
 
 impl MovementKind {
@@ -171,6 +176,7 @@ impl MovementKind {
             Self::WrittenOff => "written_off",
             Self::Counted => "counted",
             Self::Transferred => "transferred",
+            Self::Opening => "opening",
         }
     }
 }

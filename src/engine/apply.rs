@@ -1,12 +1,10 @@
 //! A decision, written: a fixed number of statements, each counting what it changed.
 
-use std::collections::BTreeSet;
-
 use sqlx::PgConnection;
 
 use super::attempt::Work;
 use super::tell::Telling;
-use crate::domain::{Decision, EventKey, Outcome, Refusal, Timestamp};
+use crate::domain::{Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
@@ -29,7 +27,7 @@ pub(super) async fn apply(
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
-    inbox::forget_many(connection, &refused_events(work, decision)).await?;
+    inbox::forget_many(connection, &decision.forgotten).await?;
 
     let opened = reviews::open_many(connection, &decision.reviews, now).await?;
     write_waiting(connection, work, origins, decision, &opened, now).await?;
@@ -93,23 +91,6 @@ async fn write_waiting(
     waiting::remove_many(connection, &done).await
 }
 
-/// Events that were refused and that nothing else in the batch took: their claims are taken back.
-fn refused_events(work: &Work<'_>, decision: &Decision) -> Vec<EventKey> {
-    let events = |refused: bool| {
-        let outcomes = decision.outcomes.iter().enumerate();
-        let wanted = outcomes.filter(move |(_, outcome)| matches!(outcome, Outcome::Refused(_)) == refused);
-        wanted.filter_map(|(index, _)| work.command(index).event.as_ref())
-    };
-    let mut refused: BTreeSet<&EventKey> = events(true).collect();
-    if !refused.is_empty() {
-        events(false).for_each(|taken| {
-            refused.remove(taken);
-        });
-    }
-    refused.into_iter().cloned().collect()
-}
-
-/// In the order of their stream.
 fn refused_messages<'a>(
     work: &'a Work<'_>,
     origins: &[Option<&'a Message>],
@@ -128,6 +109,8 @@ fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
     use crate::ops::metrics as names;
     for answer in &decision.answers {
         metrics::counter!(names::DECIDED, "outcome" => answer.what.word()).increment(1);
+        let expired = answer.what == What::Expired && !answer.duplicate;
+        metrics::counter!(names::EXPIRED_ORDERS).increment(u64::from(expired));
     }
     let redelivered = decision.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Redelivered(_))).count();
     metrics::counter!(names::REDELIVERED).increment(redelivered as u64);

@@ -1,6 +1,6 @@
 //! The whole transaction, once.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use sqlx::{Connection, PgConnection};
 
@@ -8,12 +8,13 @@ use super::apply::{Applied, apply};
 use super::batch::{Item, Reply, Verdict};
 use super::claim::claim;
 use super::gather::gather;
+use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
     Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey, decide,
 };
 use crate::messages::{self, Inbound, Message};
-use crate::store::{Locking, StoreError, due, waiting};
+use crate::store::{Locking, StoreError, dead_letters, due, waiting};
 
 /// At most so many overdue orders join a batch at once.
 const DUE_AT_ONCE: i64 = 5_000;
@@ -24,6 +25,8 @@ pub(super) enum Attempt {
     Done(Done),
     /// Somebody would be refused while these orders' holds have ended: nothing was written, they belong in the batch.
     Grow(Vec<OrderKey>),
+    /// Nothing was written: these items, by place, were refused when they were delivered before, and stay refused.
+    Refused(BTreeMap<usize, Refusal>),
     /// Nothing was written: these items, by place, touch what somebody else has locked.
     Missed(HashSet<usize>),
 }
@@ -42,26 +45,36 @@ pub(super) struct Terms<'a> {
     pub locking: Locking,
     /// Overdue orders that join the batch.
     pub due: &'a BTreeSet<OrderKey>,
+    /// Items, by place, that were refused before.
+    pub refused: &'a BTreeMap<usize, Refusal>,
 }
 
-/// Claims, locks, decides, writes, commits.
+/// Claims, locks, decides, writes, commits. The `pass` is given up when all locks are taken.
 pub(super) async fn attempt(
     connection: &mut PgConnection,
     items: &[&Item],
     terms: &Terms<'_>,
+    pass: Option<Pass>,
 ) -> Result<Attempt, StoreError> {
     let mut transaction = connection.begin().await?;
-    let mut work = Work::of(items, terms.due);
+    let mut work = Work::of(items, terms.refused, terms.due);
 
     let claims = claim(&mut transaction, &work.commands, terms.policy.hold, terms.locking).await?;
     if !claims.missed.is_empty() {
         transaction.rollback().await?;
         return Ok(Attempt::Missed(work.items_naming(&claims.missed)));
     }
+    // After the claims: whoever else had one of these messages has committed by now.
+    let refused = dead_letters::refused_before(&mut transaction, &work.messages_asking()).await?;
+    if !refused.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Attempt::Refused(refused));
+    }
     let arriving = work.arriving(&claims.orders);
     work.wake(waiting::load_many(&mut transaction, &arriving).await?);
 
     let gathered = gather(&mut transaction, work.batch(), claims, terms.locking).await?;
+    drop(pass);
     if !gathered.missed.is_empty() {
         transaction.rollback().await?;
         return Ok(Attempt::Missed(work.items_touching(&gathered.missed, &gathered.snapshot)));
@@ -70,8 +83,10 @@ pub(super) async fn attempt(
     let decision = decide(work.batch(), gathered.snapshot, terms.policy);
 
     if !decision.short.is_empty() {
-        let mut due = due::on_rows(&mut transaction, &decision.short, now, DUE_AT_ONCE).await?;
+        // Those that joined before still stand there as due: they must not fill the limit.
         let named = work.orders_named();
+        let limit = DUE_AT_ONCE + i64::try_from(named.len()).unwrap_or(i64::MAX - DUE_AT_ONCE);
+        let mut due = due::on_rows(&mut transaction, &decision.short, now, limit).await?;
         due.retain(|order| !named.contains(order));
         if !due.is_empty() {
             transaction.rollback().await?;
@@ -94,6 +109,8 @@ pub(super) async fn attempt(
 /// A batch taken apart: commands, where each came from, and what was refused before.
 pub(super) struct Work<'a> {
     items: &'a [&'a Item],
+    /// Items, by place, that were refused before.
+    refused: &'a BTreeMap<usize, Refusal>,
     /// Commands of messages and timers, then those of overdue orders that joined.
     pub commands: Vec<Command>,
     /// For each command its place among the items; none for one that joined.
@@ -106,16 +123,16 @@ pub(super) struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn of(items: &'a [&'a Item], due: &BTreeSet<OrderKey>) -> Self {
-        let understood =
-            items.iter().enumerate().filter_map(|(place, item)| Some((item.asked.as_ref().ok()?.clone(), place)));
+    fn of(items: &'a [&'a Item], refused: &'a BTreeMap<usize, Refusal>, due: &BTreeSet<OrderKey>) -> Self {
+        let understood = items.iter().enumerate().filter(|(place, _)| !refused.contains_key(place));
+        let understood = understood.filter_map(|(place, item)| Some((item.asked.as_ref().ok()?.clone(), place)));
         let (mut commands, places): (Vec<_>, Vec<_>) = understood.unzip();
         let mut places: Vec<_> = places.into_iter().map(Some).collect();
         for order in due {
             commands.push(Command { event: None, kind: Kind::Expire(order.clone()) });
             places.push(None);
         }
-        Self { items, commands, places, woken: Vec::new(), woken_rows: Vec::new(), unreadable: Vec::new() }
+        Self { items, refused, commands, places, woken: Vec::new(), woken_rows: Vec::new(), unreadable: Vec::new() }
     }
 
     fn batch(&self) -> Batch<'_> {
@@ -164,9 +181,20 @@ impl<'a> Work<'a> {
         self.commands.get(index).unwrap_or_else(|| &self.woken[index - self.commands.len()])
     }
 
+    /// Why an item is refused before anything is decided, if it is.
+    fn refusal(&self, place: usize) -> Option<&Refusal> {
+        self.refused.get(&place).or(self.items[place].asked.as_ref().err())
+    }
+
+    /// The messages that ask something, with their places.
+    fn messages_asking(&self) -> Vec<(usize, &Message)> {
+        self.places.iter().flatten().filter_map(|place| Some((*place, self.items[*place].message.as_ref()?))).collect()
+    }
+
     /// Messages that were refused before anything was decided.
     pub fn refused_unread(&self) -> impl Iterator<Item = (&Message, &Refusal)> {
-        let items = self.items.iter().filter_map(|item| item.message.as_ref().zip(item.asked.as_ref().err()));
+        let items =
+            self.items.iter().enumerate().filter_map(|(place, item)| item.message.as_ref().zip(self.refusal(place)));
         items.chain(self.unreadable.iter().map(|(_, message, refusal)| (message, refusal)))
     }
 
@@ -205,8 +233,8 @@ impl<'a> Work<'a> {
     }
 
     fn verdicts(&self, decision: &Decision) -> Vec<Verdict> {
-        let unread = |item: &&Item| if item.asked.is_ok() { Verdict::Ack } else { Verdict::Term };
-        let mut verdicts: Vec<Verdict> = self.items.iter().map(unread).collect();
+        let unread = |place| if self.refusal(place).is_none() { Verdict::Ack } else { Verdict::Term };
+        let mut verdicts: Vec<Verdict> = (0..self.items.len()).map(unread).collect();
         for (place, outcome) in self.places.iter().zip(&decision.outcomes) {
             if let (Some(place), Outcome::Refused(_)) = (place, outcome) {
                 verdicts[*place] = Verdict::Term;

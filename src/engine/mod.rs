@@ -5,6 +5,7 @@
 //! - `gather`: which stock rows the commands may touch, locked, and everything else that deciding needs.
 //! - `attempt`: the whole transaction once.
 //! - `apply`: the decision, written; `tell`: the decision, as what the world is told.
+//! - `turnstile`: batches side by side, their locks taken in stream order.
 //! - `settle`: attempts until every message of a batch has its verdict, whatever goes wrong.
 
 mod apply;
@@ -15,6 +16,9 @@ mod gather;
 mod patience;
 mod settle;
 mod tell;
+mod turnstile;
 
 pub use batch::{Item, Reply, Settled, Verdict};
 pub use settle::{Engine, Turn};
+pub use tell::tell_figures;
+pub use turnstile::{Pass, Turnstile};

@@ -7,16 +7,19 @@
 //! | the database is away | wait for it; that does not count against any message |
 //! | the statement cannot succeed | the batch is split in stream order until the culprit stands alone |
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
+use futures::FutureExt;
 use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{Attempt, Done, Terms, attempt};
 use super::batch::{Item, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
-use crate::domain::{OrderKey, Policy, Reason, Refusal};
+use super::turnstile::{Pass, Turnstile};
+use crate::domain::{Policy, Reason, Refusal};
 use crate::ops::metrics as names;
 use crate::store::{Fault, Locking, Pool, StoreError};
 
@@ -40,7 +43,14 @@ pub struct Engine {
 /// On which connection a batch is decided.
 pub enum Turn<'a> {
     /// Any: batches run side by side, and what cannot be decided now comes back later.
-    Shared(&'a Pool),
+    Shared {
+        /// Where connections come from.
+        pool: &'a Pool,
+        /// Where batches take their locks one after the other.
+        turnstile: &'a Turnstile,
+        /// The pass of this batch, if it has one already; else it enters when it is tried.
+        pass: Option<Pass>,
+    },
     /// The session that holds the turn to decide in stream order: a batch is tried in place until it is decided.
     Held(&'a mut PgConnection),
 }
@@ -136,17 +146,22 @@ impl Engine {
         part: &[&Item],
         stop: &CancellationToken,
     ) -> Result<Part, TurnLost> {
-        let mut due: BTreeSet<OrderKey> = BTreeSet::new();
+        let (mut due, mut refused) = (BTreeSet::new(), BTreeMap::new());
         let (mut locking, mut races, mut growths, mut pause) = (Locking::Wait, 0, 0, Duration::from_millis(20));
         loop {
-            let terms = Terms { policy: &self.policy, reply_prefixes: &self.reply_prefixes, locking, due: &due };
+            let (policy, reply_prefixes) = (&self.policy, self.reply_prefixes.as_slice());
+            let terms = Terms { policy, reply_prefixes, locking, due: &due, refused: &refused };
             let error = match self.attempt(turn, part, &terms).await {
                 Ok(Attempt::Done(done)) => return Ok(Part::Done(done)),
                 Ok(Attempt::Missed(missed)) => return Ok(Part::Missed(missed)),
+                Ok(Attempt::Refused(before)) => {
+                    refused.extend(before);
+                    continue;
+                }
                 Ok(Attempt::Grow(more)) => {
                     growths += 1;
                     due.extend(more);
-                    if growths > GROWTHS && matches!(turn, Turn::Shared(_)) {
+                    if growths > GROWTHS && matches!(turn, Turn::Shared { .. }) {
                         return Ok(Part::Later);
                     }
                     continue;
@@ -158,7 +173,7 @@ impl Engine {
             match (fault, &*turn) {
                 (Fault::Data, _) => return Ok(Part::Unwritable(error)),
                 (Fault::Away, Turn::Held(_)) => return Err(TurnLost(error)),
-                (Fault::Away, Turn::Shared(_)) => {
+                (Fault::Away, Turn::Shared { .. }) => {
                     tracing::warn!(error = %error, "the database is away; the batch waits for it");
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
@@ -166,10 +181,10 @@ impl Engine {
                     }
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
-                (Fault::Locked, Turn::Shared(_)) if locking == Locking::SkipLocked => {
+                (Fault::Locked, Turn::Shared { .. }) if locking == Locking::SkipLocked => {
                     return Ok(if part.len() > 1 { Part::Unwritable(error) } else { Part::Later });
                 }
-                (Fault::Locked, Turn::Shared(_)) => locking = Locking::SkipLocked,
+                (Fault::Locked, Turn::Shared { .. }) => locking = Locking::SkipLocked,
                 (Fault::Locked, Turn::Held(_)) => {
                     if stop.is_cancelled() {
                         return Ok(Part::Later);
@@ -189,12 +204,26 @@ impl Engine {
         }
     }
 
+    /// One attempt. A panic in it is a defect of ours; it is taken as a part that cannot be written, so that all others can.
     async fn attempt(&self, turn: &mut Turn<'_>, part: &[&Item], terms: &Terms<'_>) -> Result<Attempt, StoreError> {
+        let attempted = AssertUnwindSafe(Self::attempt_on(turn, part, terms)).catch_unwind().await;
+        attempted.unwrap_or_else(|panic| {
+            let said = panic.downcast_ref::<String>().cloned();
+            let said = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            Err(StoreError::Panicked(said.unwrap_or_default()))
+        })
+    }
+
+    async fn attempt_on(turn: &mut Turn<'_>, part: &[&Item], terms: &Terms<'_>) -> Result<Attempt, StoreError> {
         match turn {
-            Turn::Held(connection) => attempt(connection, part, terms).await,
-            Turn::Shared(pool) => {
+            Turn::Held(connection) => attempt(connection, part, terms, None).await,
+            Turn::Shared { pool, turnstile, pass } => {
+                let pass = match pass.take() {
+                    Some(pass) => pass,
+                    None => turnstile.enter().await,
+                };
                 let mut connection = pool.acquire().await?;
-                attempt(&mut connection, part, terms).await
+                attempt(&mut connection, part, terms, Some(pass)).await
             }
         }
     }

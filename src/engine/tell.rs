@@ -1,14 +1,15 @@
 //! A decision, as what the world is told: parcels for the outbox, and direct replies.
 
 use bytes::Bytes;
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::attempt::Work;
 use super::batch::Reply;
-use crate::domain::{Decision, Kind, Outcome, Review, Sku, StockKey, Timestamp, Warehouse};
+use crate::domain::{Decision, Kind, Outcome, Review, Sku, Stock, StockChange, StockKey, Timestamp, Warehouse};
 use crate::messages::{self, Message, Told};
 use crate::store::StoreError;
-use crate::store::outbox::{Entry, Lane, Parcel};
+use crate::store::outbox::{self, Entry, Lane, Parcel};
 
 /// Everything that a decision tells, encoded.
 pub(super) struct Telling {
@@ -110,6 +111,23 @@ fn rows_of(kind: &Kind) -> Vec<StockKey> {
             .collect(),
         Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Expire(_) | Kind::Wake(_) => Vec::new(),
     }
+}
+
+/// Stores that these rows have these figures now, to be told: for whoever changes stock without a command.
+pub async fn tell_figures(
+    connection: &mut PgConnection,
+    rows: &[(StockKey, Stock)],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let told: Vec<_> = rows
+        .iter()
+        .map(|(key, after)| {
+            let change = StockChange { key: key.clone(), before: Stock::default(), after: *after, cause: None };
+            (messages::stock_changed(&change, Uuid::now_v7(), at), None)
+        })
+        .collect();
+    let parcel = Parcel { at_us: microseconds(at)?, entries: told.iter().map(entry).collect() };
+    outbox::insert_many(connection, &[(Lane::Stock, parcel)], at).await
 }
 
 /// Where a message wants its direct reply; what it says otherwise is ignored and counted.

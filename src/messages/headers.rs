@@ -58,11 +58,15 @@ pub fn judge_reply_to(subject: &str, prefixes: &[String]) -> bool {
 
 /// Headers as JSON, sorted: each name, spelled as it is, with its values. PostgreSQL's JSON holds no NUL, so none is in it.
 pub fn headers_to_json(headers: &HeaderMap) -> Value {
-    let storable = |value: &HeaderValue| value.as_str().replace('\0', "\u{fffd}");
     let mut named: Vec<(&str, Value)> =
         headers.iter().map(|(name, values)| (name.as_ref(), values.iter().map(storable).collect())).collect();
     named.sort_unstable_by_key(|(name, _)| *name);
     Value::Object(named.into_iter().map(|(name, values)| (name.to_owned(), values)).collect())
+}
+
+/// PostgreSQL's text, and so its JSON, holds no NUL.
+fn storable(value: &HeaderValue) -> String {
+    value.as_str().replace('\0', "\u{fffd}")
 }
 
 /// Headers from the JSON that [`headers_to_json`] made. What could not stand in a header is left out.

@@ -14,7 +14,7 @@ pub struct Message {
     pub stream: Arc<str>,
     /// Its place there. Never a key: a broker that lost its disk counts anew.
     pub sequence: i64,
-    /// When the stream received it.
+    /// When the stream received it, to the microsecond, as the database keeps it.
     pub received_at: Timestamp,
     /// The durable consumer that took it.
     pub consumer: Arc<str>,

@@ -8,11 +8,11 @@ use tokio::time::Instant;
 
 use super::Started;
 use crate::broker::{self, Connection};
-use crate::cli::Stop;
+use crate::cli::{Stop, database};
 use crate::config::Settings;
 use crate::ops::{Condition, Readiness};
-use crate::store::migrate::{self, Level};
-use crate::store::{self, Pool};
+use crate::store;
+use crate::store::{Pool, migrate};
 use crate::topology::{Topology, TopologyError};
 
 /// How long to wait before a server is asked again.
@@ -25,9 +25,8 @@ pub(super) async fn start(
     readiness: &Readiness,
 ) -> Result<Started, Stop> {
     let until = Instant::now() + Duration::from_secs(settings.startup.wait_s);
-    let pool = store::connect(&settings.database)
-        .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
-    wait_for("postgres", until, readiness, async || {
+    let pool = database::connect(&settings.database)?;
+    wait_for("postgres", until, readiness, || async {
         store::reach(&settings.database).await.map_err(|error| anyhow!("PostgreSQL: {error}"))
     })
     .await?;
@@ -79,25 +78,7 @@ async fn bring_up_to_date(settings: &Settings, pool: &Pool) -> Result<(), Stop> 
             tracing::info!(versions = ?applied, "migrations applied");
         }
     }
-    migrated(pool).await
-}
-
-/// Insists that the database is migrated.
-///
-/// # Errors
-/// Misuse, with what to do about it.
-pub(crate) async fn migrated(pool: &Pool) -> Result<(), Stop> {
-    let unreachable = |error: sqlx::Error| Stop::Unreachable(anyhow!("PostgreSQL: {error}"));
-    let mut connection = pool.acquire().await.map_err(unreachable)?;
-    match migrate::level(&mut connection).await.map_err(unreachable)? {
-        Level::Current => Ok(()),
-        Level::Behind(missing) => Err(Stop::Misuse(anyhow!(
-            "the database lacks the migrations {missing:?}: run `lastunit migrate`, or allow it with database.migrate"
-        ))),
-        Level::Ahead(version) => Err(Stop::Misuse(anyhow!(
-            "the database has migration {version}, which this program does not know: it is older than the database"
-        ))),
-    }
+    database::migrated(pool).await
 }
 
 /// Applies the topology, or waits until somebody has.

@@ -28,17 +28,22 @@ pub(super) struct Watch {
 }
 
 impl Watch {
+    /// Ends at `stop`, or when the client is no more: then nobody tells of the connection.
     pub async fn run(mut self, stop: CancellationToken) {
+        let mut reconnected = false;
         while !stop.is_cancelled() {
             self.look_at_postgres().await;
-            self.look_at_nats().await;
+            self.look_at_nats(reconnected).await;
+            reconnected = false;
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = tokio::time::sleep(EVERY) => {}
                 // A change of the connection is looked at at once: at a reconnection the streams may be others.
-                changed = self.connection.changed() => if changed.is_err() {
-                    tracing::error!("the NATS client has died and does not come back; a new process has a new one");
-                    return;
+                changed = self.connection.changed() => match changed {
+                    Ok(()) => reconnected = true,
+                    Err(_) => {
+                        return self.readiness.set("nats", Condition::not("the connection to NATS is being made anew"));
+                    }
                 }
             }
         }
@@ -54,19 +59,19 @@ impl Watch {
         self.readiness.set("postgres", condition);
     }
 
-    async fn look_at_nats(&mut self) {
+    async fn look_at_nats(&mut self, reconnected: bool) {
         let connection = self.connection.borrow_and_update().clone();
         match connection {
             Connection::Down(why) => self.readiness.set("nats", Condition::not(why)),
             Connection::Up(_) => {
                 self.readiness.set("nats", Condition::Ready);
-                self.look_at_streams().await;
+                self.look_at_streams(reconnected).await;
             }
         }
     }
 
-    async fn look_at_streams(&self) {
-        let condition = match self.streams().await {
+    async fn look_at_streams(&self, reconnected: bool) {
+        let condition = match self.streams(reconnected).await {
             Ok(true) => Condition::Ready,
             Ok(false) => Condition::not("streams or consumers are missing: run `lastunit streams apply`"),
             Err(error) => {
@@ -77,16 +82,14 @@ impl Watch {
         self.readiness.set("streams", condition);
     }
 
-    /// Whether all streams and consumers are there; what has vanished is made again.
-    async fn streams(&self) -> Result<bool, TopologyError> {
-        if !self.topology.missing(&self.jetstream).await? {
-            return Ok(true);
-        }
-        if !self.apply {
-            return Ok(false);
+    /// Whether all streams and consumers are there; what has vanished, or is another after a reconnection, is made again.
+    async fn streams(&self, reconnected: bool) -> Result<bool, TopologyError> {
+        let missing = self.topology.missing(&self.jetstream).await?;
+        if !self.apply || (!missing && !reconnected) {
+            return Ok(!missing);
         }
         for change in self.topology.ensure(&self.jetstream).await? {
-            tracing::warn!(object = %change.id, "a stream or consumer was made anew under us");
+            tracing::warn!(object = %change.id, "a stream or consumer had to be made or changed under us");
         }
         Ok(true)
     }

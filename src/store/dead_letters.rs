@@ -1,10 +1,12 @@
 //! Messages that could not be processed, whole.
 
+use std::collections::{BTreeMap, HashMap};
+
 use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::StoreError;
-use crate::domain::{Refusal, Timestamp};
+use crate::domain::{Reason, Refusal, Timestamp};
 use crate::messages::Message;
 use crate::messages::headers_to_json;
 
@@ -57,6 +59,40 @@ pub async fn insert_many(
         .bind(at)
         .fetch_all(connection)
         .await?)
+}
+
+/// Those of the messages, by their place, that were refused before, and why. What the broker delivers once more stays refused, also where it
+/// could be done by now: somebody was told of it.
+pub async fn refused_before(
+    connection: &mut PgConnection,
+    messages: &[(usize, &Message)],
+) -> Result<BTreeMap<usize, Refusal>, StoreError> {
+    let mut spans: BTreeMap<&str, (i64, i64)> = BTreeMap::new();
+    for (_, message) in messages {
+        let span = spans.entry(&message.stream).or_insert((message.sequence, message.sequence));
+        *span = (span.0.min(message.sequence), span.1.max(message.sequence));
+    }
+    if spans.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let rows: Vec<(String, i64, Timestamp, String, String)> = sqlx::query_as(include_str!("dead_letters_refused.sql"))
+        .bind(spans.keys().copied().collect::<Vec<_>>())
+        .bind(spans.values().map(|(first, _)| *first).collect::<Vec<_>>())
+        .bind(spans.values().map(|(_, last)| *last).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    if rows.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let refused: HashMap<(&str, i64, Timestamp), Refusal> = rows
+        .iter()
+        .map(|(stream, sequence, received_at, reason, detail)| {
+            let reason = Reason::from_word(reason).unwrap_or(Reason::Internal);
+            ((&**stream, *sequence, *received_at), Refusal::new(reason, detail.as_str()))
+        })
+        .collect();
+    let refusal = |message: &Message| refused.get(&(&*message.stream, message.sequence, message.received_at)).cloned();
+    Ok(messages.iter().filter_map(|(place, message)| Some((*place, refusal(message)?))).collect())
 }
 
 fn empty() -> serde_json::Value {

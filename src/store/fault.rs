@@ -11,6 +11,9 @@ pub enum StoreError {
     /// The table was other than it was decided on.
     #[error(transparent)]
     Conflict(#[from] Conflict),
+    /// The program itself gave up on it: a defect of ours, met by one batch and not by the whole service.
+    #[error("the decision panicked: {0}")]
+    Panicked(String),
     /// What was stored cannot be read back.
     #[error("stored {what} cannot be read: {detail}")]
     Unreadable {
@@ -39,7 +42,7 @@ impl StoreError {
     pub fn fault(&self) -> Fault {
         match self {
             Self::Conflict(_) => Fault::Again,
-            Self::Unreadable { .. } => Fault::Data,
+            Self::Unreadable { .. } | Self::Panicked(_) => Fault::Data,
             Self::Database(error) => fault_of(error),
         }
     }
@@ -61,10 +64,11 @@ fn fault_of(error: &sqlx::Error) -> Fault {
 /// By the classes of SQLSTATE: PostgreSQL's manual, appendix A.
 fn fault_of_code(code: &str) -> Fault {
     match code {
-        "40001" | "40P01" => Fault::Again,
+        // Also what took longer than a statement may: a batch that always does is counted and taken apart.
+        "40001" | "40P01" | "57014" => Fault::Again,
         "55P03" => Fault::Locked,
-        // Cancelled by a timeout of ours, shut down, started up, ended while idle in a transaction, no room or read-only for now.
-        "57014" | "25P03" | "25P04" | "25006" => Fault::Away,
+        // Shut down, started up, ended while idle in a transaction, no room or read-only for now.
+        "25P03" | "25P04" | "25006" => Fault::Away,
         _ if ["08", "53", "57", "58"].iter().any(|class| code.starts_with(class)) => Fault::Away,
         _ => Fault::Data,
     }

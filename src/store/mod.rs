@@ -20,6 +20,7 @@ pub mod routes;
 pub mod stock;
 pub mod turn;
 pub mod waiting;
+pub mod warehouse_map;
 
 pub use fault::{Fault, StoreError};
 pub use pool::{Pool, connect, reach};
@@ -59,6 +60,11 @@ impl Locking {
 
 /// Checks that a write changed exactly the rows it had to.
 fn changed_all(what: &'static str, result: &PgQueryResult, expected: usize) -> Result<(), StoreError> {
-    let (changed, expected) = (result.rows_affected(), expected as u64);
+    counted(what, result.rows_affected(), expected)
+}
+
+/// The same of a statement that counts by itself.
+fn counted(what: &'static str, changed: u64, expected: usize) -> Result<(), StoreError> {
+    let expected = expected as u64;
     if changed == expected { Ok(()) } else { Err(Conflict { what, changed, expected }.into()) }
 }

@@ -119,6 +119,11 @@ pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Re
     Ok(rows.into_iter().map(|(id, packed)| Row { id, packed }).collect())
 }
 
+/// The newest row of a lane that has not been told.
+pub async fn last_unsent(connection: &mut PgConnection, lane: Lane) -> Result<Option<i64>, StoreError> {
+    Ok(sqlx::query_scalar(include_str!("outbox_last_unsent.sql")).bind(lane.stream()).fetch_one(connection).await?)
+}
+
 /// Marks rows as told.
 pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(), StoreError> {
     sqlx::query(include_str!("outbox_sent.sql")).bind(ids).execute(connection).await?;

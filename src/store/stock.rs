@@ -1,11 +1,11 @@
 //! Stock rows: made, locked, changed, retold.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::{Locking, StoreError, changed_all};
-use crate::domain::{Sku, Stock, StockChange, StockKey, Timestamp, Warehouse};
+use super::{Locking, StoreError, changed_all, counted};
+use crate::domain::{Qty, Sku, Stock, StockChange, StockKey, Timestamp, Warehouse};
 
 /// The version of a row that was only made: it is never told.
 const MADE: i64 = 0;
@@ -121,6 +121,46 @@ pub async fn retell_many(connection: &mut PgConnection, keys: &[StockKey]) -> Re
         (key(&sku, &warehouse), Stock { on_hand, reserved, version })
     };
     Ok(Locked { now, rows: rows.into_iter().map(read).collect() })
+}
+
+/// What those of the rows that exist were opened with: 0 where the first units came later.
+pub async fn openings(connection: &mut PgConnection, keys: &[&StockKey]) -> Result<HashMap<StockKey, Qty>, StoreError> {
+    let rows: Vec<(String, String, Qty)> = sqlx::query_as(include_str!("stock_openings.sql"))
+        .bind(keys.iter().map(|key| key.sku.as_str()).collect::<Vec<_>>())
+        .bind(keys.iter().map(|key| key.warehouse.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().map(|(sku, warehouse, units)| (key(&sku, &warehouse), units)).collect())
+}
+
+/// Makes rows that must be new, and returns the clock after the last of them. `rows` are sorted; nothing in them is reserved.
+pub async fn open_many(connection: &mut PgConnection, rows: &[(StockKey, Stock)]) -> Result<Timestamp, StoreError> {
+    let (opened, now): (i64, Timestamp) = sqlx::query_as(include_str!("stock_open.sql"))
+        .bind(rows.iter().map(|(key, _)| key.sku.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(key, _)| key.warehouse.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, stock)| stock.on_hand).collect::<Vec<_>>())
+        .bind(rows.iter().map(|(_, stock)| stock.version).collect::<Vec<_>>())
+        .fetch_one(connection)
+        .await?;
+    counted("stock rows to open", opened.unsigned_abs(), rows.len())?;
+    Ok(now)
+}
+
+/// The next rows of these warehouses after a key, from the first where none is given, in the order in which rows are locked.
+pub async fn keys_after(
+    connection: &mut PgConnection,
+    warehouses: &BTreeSet<&Warehouse>,
+    after: Option<&StockKey>,
+    limit: usize,
+) -> Result<Vec<StockKey>, StoreError> {
+    let rows: Vec<(String, String)> = sqlx::query_as(include_str!("stock_after.sql"))
+        .bind(warehouses.iter().map(|warehouse| warehouse.as_str()).collect::<Vec<_>>())
+        .bind(after.map_or("", |key| key.sku.as_str()))
+        .bind(after.map_or("", |key| key.warehouse.as_str()))
+        .bind(i64::try_from(limit).unwrap_or(i64::MAX))
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.iter().map(|(sku, warehouse)| key(sku, warehouse)).collect())
 }
 
 /// The SKUs of keys, for binding.

@@ -7,5 +7,10 @@
 
 mod cases;
 mod dev;
+mod dev_command;
+#[cfg(feature = "failpoints")]
+mod faults;
+mod import;
 mod orders;
+mod story;
 mod support;

@@ -90,3 +90,15 @@ fn channels_have_the_defaults_of_their_kind() {
     assert_eq!((channels["o"].reconcile_every_s, channels["o"].timeout_s), (300, 20));
     assert_eq!(channels["h"].lacks(), Some("base_url"));
 }
+
+#[test]
+fn the_servers_of_dev_are_named_as_the_tests_name_them() {
+    let named = [
+        ("LASTUNIT_DEV__POSTGRES_BIN", "/usr/lib/postgresql/18/bin"),
+        ("LASTUNIT_DEV__NATS_SERVER", "/opt/nats-server"),
+    ];
+    let dev = load("", &named).unwrap().dev;
+    assert_eq!(dev.postgres_bin.unwrap().to_str(), Some("/usr/lib/postgresql/18/bin"));
+    assert_eq!(dev.nats_server.unwrap().to_str(), Some("/opt/nats-server"));
+    assert!(load("", &[]).unwrap().dev.nats_server.is_none());
+}

@@ -242,15 +242,16 @@ impl Ledger {
         self.decision.short.extend(rows);
     }
 
+    /// Every row that changed gets one new version and is told of once, also if its figures ended where they began.
     pub fn finish(mut self) -> Decision {
         for (key, touched) in self.touched {
             let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else { continue };
-            // Also where the changes add up to nothing: each of them is told.
             row.version = touched.before.version + 1;
             let (before, after) = (touched.before, *row);
             self.decision.stock.push(StockChange { key, before, after, cause: touched.cause });
         }
         self.decision.spare_rows = self.spare.into_iter().collect();
+        self.decision.spare_rows.sort_unstable();
         self.decision.short.sort_unstable();
         self.decision.short.dedup();
         self.decision.figures = self.stock;

@@ -11,7 +11,7 @@ mod orders;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::command::{Command, Digest, EventKey, Kind};
@@ -59,7 +59,7 @@ struct Work<'a> {
     rules: Rules<'a>,
     ledger: Ledger,
     orders: HashMap<OrderKey, Entry>,
-    seen: std::collections::HashSet<EventKey>,
+    seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
     /// What waits for an order, oldest first: places in the batch.
     parked: HashMap<OrderKey, Vec<usize>>,
@@ -98,7 +98,7 @@ impl<'a> Work<'a> {
     /// Decides one command unless its event was decided before, then whatever waited for the order it brought.
     fn take(&mut self, index: usize) {
         let command = self.batch.get(index);
-        if !self.creates(command) && command.event.as_ref().is_some_and(|event| self.seen.contains(event)) {
+        if command.event.as_ref().is_some_and(|event| self.seen.contains(event)) && !self.is_new_order(command) {
             self.outcomes[index] = Outcome::Redelivered(self.present(index, command));
             return;
         }
@@ -118,19 +118,35 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Whether it brings an order that has not come. Then the order is the key: its row keeps the event's id, and another order may come under
-    /// the same.
-    fn creates(&self, command: &Command) -> bool {
-        matches!(&command.kind, Kind::Create(create) if !self.orders.get(&create.order).is_some_and(|entry| entry.born))
-    }
-
+    /// Decides one command. What was refused never counts as decided, also if it waited before.
     fn apply(&mut self, index: usize, command: &Command) {
-        let creates = self.creates(command);
         let outcome = self.decide_one(index, command);
-        if let (Some(event), false) = (&command.event, creates || matches!(outcome, Outcome::Refused(_))) {
-            self.seen.insert(event.clone());
+        if let Some(event) = &command.event {
+            if matches!(outcome, Outcome::Refused(_)) {
+                self.seen.remove(event);
+            } else if !self.made_its_order(command) {
+                self.seen.insert(event.clone());
+            }
         }
         self.outcomes[index] = outcome;
+    }
+
+    /// Whether it creates an order that has not come: the order is the key, whatever other order its event id was used for.
+    fn is_new_order(&self, command: &Command) -> bool {
+        match &command.kind {
+            Kind::Create(create) => self.orders.get(&create.order).is_some_and(|entry| !entry.born),
+            _ => false,
+        }
+    }
+
+    /// Whether it created its order, whose row then bears its id: it takes no other place among the events.
+    fn made_its_order(&self, command: &Command) -> bool {
+        match (&command.kind, &command.event) {
+            (Kind::Create(create), Some(event)) => {
+                self.orders.get(&create.order).is_some_and(|entry| entry.row.event_id.as_ref() == Some(&event.id))
+            }
+            _ => false,
+        }
     }
 
     fn decide_one(&mut self, index: usize, command: &Command) -> Outcome {
@@ -173,6 +189,7 @@ impl<'a> Work<'a> {
 
     fn finish(self) -> Decision {
         let mut decision = self.ledger.finish();
+        decision.forgotten = forgotten(self.batch, &self.outcomes, &self.seen);
         decision.outcomes = self.outcomes;
         let mut entries: Vec<Entry> = self.orders.into_values().collect();
         entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
@@ -182,6 +199,13 @@ impl<'a> Work<'a> {
         decision.new_reservations.sort_unstable_by_key(|new| new.reservation.id.place());
         decision
     }
+}
+
+/// Events of refused commands, unless a later delivery in the same batch was taken after all.
+fn forgotten(batch: Batch<'_>, outcomes: &[Outcome], seen: &HashSet<EventKey>) -> Vec<EventKey> {
+    let refused = (0..batch.len()).filter(|index| matches!(outcomes[*index], Outcome::Refused(_)));
+    let events: BTreeSet<&EventKey> = refused.filter_map(|index| batch.get(index).event.as_ref()).collect();
+    events.into_iter().filter(|event| !seen.contains(event)).cloned().collect()
 }
 
 impl Entry {

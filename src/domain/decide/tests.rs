@@ -1,1 +1,15 @@
+//! What the contract says of deciding: as tables by subject, and as a naive model that random sequences are compared with.
 
+mod ask;
+mod batches;
+mod cancel;
+mod create;
+mod expiry;
+mod inventory;
+mod model;
+mod random;
+mod renew;
+mod repeats;
+mod waiting;
+mod warehouses;
+mod world;

@@ -18,7 +18,6 @@ mod reviews;
 mod statements;
 mod streams;
 mod told;
-mod unreadable;
 mod warehouses;
 
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The invariants of the design, asked of the tables and the streams of a test.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use serde_json::Value;
 
@@ -50,39 +50,47 @@ impl Shop {
     /// dead letters was not taken.
     async fn audit_fates(&self) {
         for stream in ["ORDERS", "INVENTORY"] {
-            let mut events: HashMap<Event, (bool, bool)> = HashMap::new();
-            for message in self.stream(stream).await {
-                let event = Event::of(&message);
-                let dead = self.is_dead(stream, message.sequence).await;
-                let taken = self.is_taken(&event).await;
+            let messages = self.stream(stream).await;
+            let dead = self.dead_sequences(stream).await;
+            let events: Vec<Event> = messages.iter().map(Event::of).collect();
+            let taken = self.taken(&events).await;
+            let mut fates: HashMap<Event, (bool, bool)> = HashMap::new();
+            for ((message, event), taken) in messages.iter().zip(events).zip(taken) {
+                let dead = dead.contains(&i64::try_from(message.sequence).unwrap());
                 assert!(dead || taken, "{event:?} has no fate");
-                let (all_dead, _) = events.entry(event).or_insert((true, taken));
+                let (all_dead, _) = fates.entry(event).or_insert((true, taken));
                 *all_dead &= dead;
             }
-            let both = events.into_iter().find(|(_, fates)| *fates == (true, true));
+            let both = fates.into_iter().find(|(_, fates)| *fates == (true, true));
             assert_eq!(both, None, "two fates");
         }
     }
 
-    async fn is_dead(&self, stream: &str, sequence: u64) -> bool {
-        sqlx::query_scalar("SELECT EXISTS (SELECT FROM dead_letter WHERE stream = $1 AND sequence = $2)")
+    /// The places in the stream of what became dead letters.
+    async fn dead_sequences(&self, stream: &str) -> HashSet<i64> {
+        let sequences: Vec<i64> = sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1")
             .bind(stream)
-            .bind(i64::try_from(sequence).unwrap())
-            .fetch_one(&self.db)
+            .fetch_all(&self.db)
             .await
-            .unwrap()
+            .unwrap();
+        sequences.into_iter().collect()
     }
 
-    async fn is_taken(&self, event: &Event) -> bool {
+    /// For each event whether it was processed, or created its order.
+    async fn taken(&self, events: &[Event]) -> Vec<bool> {
+        // PostgreSQL's text holds no NUL.
+        let texts = |of: fn(&Event) -> &str| events.iter().map(|event| of(event).replace('\0', "")).collect::<Vec<_>>();
         sqlx::query_scalar(
-            "SELECT EXISTS (SELECT FROM processed_event WHERE subject = $1 AND event_id = $2)
-                 OR EXISTS (SELECT FROM sales_order
-                            WHERE 'order.created.' || channel = $1 AND event_id = $2 AND order_ref = $3)",
+            "SELECT EXISTS (SELECT FROM processed_event p WHERE p.subject = e.subject AND p.event_id = e.id)
+                 OR EXISTS (SELECT FROM sales_order o WHERE 'order.created.' || o.channel = e.subject
+                            AND o.event_id = e.id AND o.order_ref = e.order_ref)
+             FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS e (subject, id, order_ref, place)
+             ORDER BY e.place",
         )
-        .bind(&event.subject)
-        .bind(&event.id)
-        .bind(&event.order_ref)
-        .fetch_one(&self.db)
+        .bind(texts(|event| &event.subject))
+        .bind(texts(|event| &event.id))
+        .bind(texts(|event| &event.order_ref))
+        .fetch_all(&self.db)
         .await
         .unwrap()
     }
@@ -106,6 +114,21 @@ impl Shop {
         }
     }
 }
+
+/// A message that is not either processed, or the creator of its order, or dead.
+const FATES: &str = "
+    SELECT subject, event_id, fates
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bytea[]) AS message (subject, event_id, order_ref, body),
+    LATERAL (
+        SELECT (SELECT count(*) FROM processed_event p WHERE p.subject = message.subject AND p.event_id = message.event_id)
+             + (SELECT count(*) FROM sales_order o
+                WHERE 'order.created.' || o.channel = message.subject AND o.order_ref = message.order_ref
+                  AND o.event_id = message.event_id)
+             + (SELECT least(1, count(*)) FROM dead_letter d
+                WHERE d.subject = message.subject AND d.body = message.body) AS fates
+    ) AS found
+    WHERE fates <> 1
+    LIMIT 1";
 
 const INVARIANTS: [(&str, &str); 7] = [
     (

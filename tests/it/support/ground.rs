@@ -35,8 +35,8 @@ impl Ground {
         let name = format!("test_{:016x}", fastrand::u64(..));
         let (binaries, nats_dir) = (binaries().await, scratch.path().join("nats"));
         let (shared, nats) = tokio::join!(
-            SHARED.get_or_init(start_shared),
-            PrivateNats::start(binaries, &nats_dir, NatsOptions::default()),
+            SHARED.get_or_init(|| Box::pin(start_shared())),
+            Box::pin(PrivateNats::start(binaries, &nats_dir, NatsOptions::default())),
         );
         Self {
             database_url: shared.postgres.create_database(&name, None).await.unwrap(),

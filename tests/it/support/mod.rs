@@ -4,12 +4,17 @@
 #![allow(dead_code, unused_imports)]
 
 mod audit;
+mod fates;
 mod ground;
+mod load;
 mod program;
 mod shop;
+mod streams;
 mod wait;
 
 pub use ground::{Ground, binaries};
+pub use load::{Load, Said, buyers};
 pub use program::{Ended, Launch, Program};
-pub use shop::{Figures, Shop, Told, order};
+pub use shop::{Figures, PATIENCE, Shop, Told, order};
+pub use streams::overlay;
 pub use wait::wait_until;

@@ -6,12 +6,15 @@ use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use lastunit::dev::{Patience, Process};
+use lastunit::dev::{Patience, Process, Relative};
 use nix::sys::signal::Signal;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use super::{Ground, binaries};
 
 /// How the program is to be started: `Launch::new(&ground).env("FAILPOINTS", "…").start(&["run"])`.
+#[derive(Clone)]
 pub struct Launch {
     dir: PathBuf,
     env: Vec<(String, String)>,
@@ -117,6 +120,31 @@ impl Program {
     /// Its process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()
+    }
+
+    /// Its children that live now.
+    pub fn children(&self) -> Vec<Relative> {
+        self.process.children()
+    }
+
+    /// Asks its HTTP server. Returns the status and the body.
+    pub async fn get(&self, path: &str) -> (u16, String) {
+        let stdout = self.stdout();
+        let address = stdout.split_once("http://").expect("a program that is ready").1.trim();
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse().unwrap(), body.to_owned())
+    }
+
+    /// The sum of a counter over all its labels.
+    pub async fn metric(&self, name: &str) -> usize {
+        let (_, text) = self.get("/metrics").await;
+        let values = text.lines().filter(|line| line.split(['{', ' ']).next() == Some(name));
+        values.map(|line| line.rsplit(' ').next().unwrap().parse::<usize>().unwrap()).sum()
     }
 
     /// What it has printed to standard output.

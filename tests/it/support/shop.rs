@@ -13,9 +13,10 @@ use sqlx::postgres::PgPoolOptions;
 use super::{Ground, wait_until};
 
 /// How long anything may take before a test fails.
-const PATIENCE: Duration = Duration::from_mins(1);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Producers and readers of one test.
+#[derive(Clone)]
 pub struct Shop {
     /// The broker.
     pub js: jetstream::Context,
@@ -98,14 +99,23 @@ impl Shop {
 
     /// Puts units on a shelf by a stock-take, and waits until they are there.
     pub async fn count(&self, sku: &str, warehouse: &str, on_hand: i64) {
+        self.count_many(&[(sku, on_hand)], warehouse).await;
+    }
+
+    /// Puts units of several SKUs on shelves by one stock-take, and waits until it is decided.
+    pub async fn count_many<S: AsRef<str>>(&self, figures: &[(S, i64)], warehouse: &str) {
+        let subject = format!("inventory.counted.{warehouse}");
         let id = format!("count-{:016x}", fastrand::u64(..));
-        self.say(
-            &format!("inventory.counted.{warehouse}"),
-            json!({ "event_id": id, "lines": [{ "sku": sku, "on_hand": on_hand }] }),
-        )
-        .await;
-        wait_until(&format!("{on_hand} of {sku} in {warehouse}"), PATIENCE, async || {
-            self.figures(sku, warehouse).await.is_some_and(|figures| figures.on_hand == on_hand)
+        let line = |(sku, on_hand): &(S, i64)| json!({ "sku": sku.as_ref(), "on_hand": on_hand });
+        let lines: Vec<Value> = figures.iter().map(line).collect();
+        self.say(&subject, json!({ "event_id": id, "lines": lines })).await;
+        wait_until(&format!("the stock-take {id}"), PATIENCE, async || {
+            let decided: i64 = sqlx::query_scalar("SELECT count(*) FROM processed_event WHERE event_id = $1")
+                .bind(&id)
+                .fetch_one(&self.db)
+                .await
+                .unwrap();
+            decided == 1
         })
         .await;
     }
@@ -181,23 +191,31 @@ impl Shop {
         self.stream(stream).await
     }
 
-    /// Waits until the consumers have taken and acknowledged everything, the outbox is empty, and the latest figures have followed.
+    /// Waits until the consumers have taken and acknowledged everything, the outbox is empty, and `STOCK_LATEST`
+    /// has what `STOCK` has.
     pub async fn settled(&self) {
         wait_until("everything to be decided and told", PATIENCE, async || {
             self.acknowledged("ORDERS", "lastunit-orders").await
                 && self.acknowledged("INVENTORY", "lastunit-inventory").await
                 && self.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL").await == 0
-                && self.last_event_id("STOCK").await == self.last_event_id("STOCK_LATEST").await
+                && self.latest_is_sourced().await
         })
         .await;
     }
 
-    /// The id of the last message of a stream, if it has any.
-    async fn last_event_id(&self, stream: &str) -> Option<String> {
-        let mut stream = self.js.get_stream(stream).await.unwrap();
-        let last = stream.info().await.unwrap().state.last_sequence;
-        let message = stream.get_raw_message(last).await.ok()?;
-        message.headers.get("ce-id").map(ToString::to_string)
+    /// Whether the last message of STOCK is the last one that `STOCK_LATEST` has from it.
+    async fn latest_is_sourced(&self) -> bool {
+        let (Ok(stock), Ok(latest)) = (self.js.get_stream("STOCK").await, self.js.get_stream("STOCK_LATEST").await)
+        else {
+            return false;
+        };
+        let last = stock.cached_info().state.last_sequence;
+        let sourced = latest.get_raw_message(latest.cached_info().state.last_sequence).await;
+        let sourced = sourced.ok().and_then(|message| {
+            let source = message.headers.get("Nats-Stream-Source")?.as_str().to_owned();
+            source.split(' ').nth(1)?.parse().ok()
+        });
+        stock.cached_info().state.messages == 0 || sourced == Some(last)
     }
 
     async fn acknowledged(&self, stream: &str, durable: &str) -> bool {

@@ -1,0 +1,106 @@
+//! `lastunit import stock|warehouses FILE.csv`.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, anyhow};
+use clap::{Args, Subcommand};
+
+use super::{Exit, Stop, database};
+use crate::config::Settings;
+use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, stock, warehouses};
+use crate::store::{Fault, Pool, StoreError};
+
+/// What is in the file.
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// Opening figures of stock: `sku,warehouse,on_hand`.
+    Stock(Source),
+    /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
+    Warehouses(Source),
+}
+
+/// Where the rows are, and how they are taken.
+#[derive(Debug, Args)]
+pub struct Source {
+    /// A CSV file in UTF-8 whose first line names the columns.
+    #[arg(value_name = "FILE.csv")]
+    file: PathBuf,
+    /// Take the good rows of a file that has bad ones.
+    #[arg(long)]
+    skip_bad: bool,
+    /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Ends with 1 where a row is bad, taken the others or not.
+pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
+    let (Import::Stock(source) | Import::Warehouses(source)) = &command;
+    let file = read(&source.file).map_err(Stop::Misuse)?;
+    let unreadable = |fault: FileFault| Stop::Misuse(anyhow!(fault).context(source.file.display().to_string()));
+    let bad_rows = source.bad_rows();
+    let taken = match &command {
+        Import::Stock(_) => {
+            let rows = stock::read(&file).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| stock::take(connection, &rows, bad_rows).await).await
+        }
+        Import::Warehouses(_) => {
+            let rows = warehouses::read(&file).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| warehouses::take(connection, &rows, bad_rows).await)
+                .await
+        }
+    };
+    let report = taken.map_err(stop)?;
+    source.print(&report)?;
+    Ok(if report.bad.is_empty() { Exit::Fine } else { Exit::Found })
+}
+
+async fn open(settings: &Settings) -> Result<Pool, Stop> {
+    database::open(&settings.database).await
+}
+
+impl Source {
+    fn bad_rows(&self) -> BadRows {
+        if self.skip_bad { BadRows::Skip } else { BadRows::Refuse }
+    }
+
+    fn print(&self, report: &Report) -> Result<(), Stop> {
+        if self.json {
+            println!("{}", serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?);
+            return Ok(());
+        }
+        let Report { taken, unchanged, bad } = report;
+        for bad in bad {
+            println!("line {}: {}", bad.line, bad.reason);
+        }
+        if bad.is_empty() || self.skip_bad {
+            println!("{taken} taken, {unchanged} unchanged, {} bad", bad.len());
+        } else {
+            println!("nothing taken: {} bad (--skip-bad takes the others)", bad.len());
+        }
+        Ok(())
+    }
+}
+
+/// The whole file, if it is not too large.
+fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))
+        .with_context(|| path.display().to_string())?;
+    if bytes.len() as u64 > MAX_BYTES {
+        return Err(anyhow!("{} is larger than {} MiB: split it", path.display(), MAX_BYTES >> 20));
+    }
+    Ok(bytes)
+}
+
+fn stop(error: StoreError) -> Stop {
+    match error.fault() {
+        Fault::Away => Stop::Unreachable(anyhow!(error).context("PostgreSQL")),
+        Fault::Again | Fault::Locked | Fault::Data => Stop::Failed(anyhow!(error)),
+    }
+}

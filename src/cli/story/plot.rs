@@ -1,0 +1,100 @@
+//! What happens.
+
+use anyhow::Result;
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use super::stage::{Expected, Stage};
+use super::tables;
+
+/// Plays the story on these servers, on which the program runs with a `hold.min_s` of at most 2.
+pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) -> Result<()> {
+    // A model of its own, so that the story can be played again on the same servers.
+    let model = fastrand::u32(1000..10_000).to_string();
+    let mut story = Story { stage: Stage::open(nats).await?, sku: format!("GRINDER-{model}"), model };
+    story.the_warehouse_counts().await?;
+    story.two_want_the_last_one().await?;
+    story.a_message_comes_twice().await?;
+    story.a_message_makes_no_sense().await?;
+    story.the_buyer_changes_their_mind().await?;
+    story.a_hold_ends_by_itself().await?;
+    tables::print(database, &story.model).await
+}
+
+struct Story {
+    stage: Stage,
+    model: String,
+    sku: String,
+}
+
+impl Story {
+    async fn the_warehouse_counts(&mut self) -> Result<()> {
+        self.stage.scene("The warehouse counts: one coffee grinder is left.");
+        let lines = json!([{ "sku": self.sku, "on_hand": 1 }]);
+        self.stage.say("inventory.counted.main", json!({ "event_id": self.id("count"), "lines": lines })).await?;
+        self.stage.hear([self.stock(0)]).await
+    }
+
+    async fn two_want_the_last_one(&mut self) -> Result<()> {
+        self.stage.scene("Ann and Bob want it at the same moment. One of them gets it, the other is told at once.");
+        self.stage.say("order.created.web", self.order("ann-orders", "ann", 900)).await?;
+        self.stage.say("order.created.web", self.order("bob-orders", "bob", 900)).await?;
+        let held =
+            Expected::new("reservation.held.web", [("order_ref", self.id("ann").into()), ("duplicate", false.into())]);
+        let rejected = [("order_ref", self.id("bob").into()), ("reason", "insufficient_stock".into())];
+        self.stage.hear([held, Expected::new("reservation.rejected.web", rejected), self.stock(1)]).await
+    }
+
+    async fn a_message_comes_twice(&mut self) -> Result<()> {
+        self.stage.scene("The checkout was not sure that Ann's order arrived and sends it again. It is answered, and nothing changes.");
+        self.stage.say("order.created.web", self.order("ann-orders-again", "ann", 900)).await?;
+        let repeat = [("order_ref", self.id("ann").into()), ("duplicate", true.into())];
+        self.stage.hear([Expected::new("reservation.held.web", repeat)]).await
+    }
+
+    async fn a_message_makes_no_sense(&mut self) -> Result<()> {
+        self.stage
+            .scene("Zoe orders no grinders at all. The message is put aside with the reason; the others flow on.");
+        let lines = json!([{ "sku": self.sku, "qty": 0 }]);
+        let body = json!({ "event_id": self.id("zoe-orders"), "order_ref": self.id("zoe"), "lines": lines });
+        self.stage.say("order.created.web", body).await?;
+        let reason = [("Lastunit-Reason", "invalid_field".into())];
+        self.stage.hear([Expected::new("dead.order.created.web", reason)]).await
+    }
+
+    async fn the_buyer_changes_their_mind(&mut self) -> Result<()> {
+        self.stage.scene("Ann changes her mind. The grinder can be sold again.");
+        let (event_id, order_ref) = (self.id("ann-cancels"), self.id("ann"));
+        let body = json!({ "event_id": event_id, "order_ref": order_ref, "reason": "found another one" });
+        self.stage.say("order.cancelled.web", body).await?;
+        let released = [("order_ref", self.id("ann").into()), ("reason", "cancelled".into())];
+        self.stage.hear([Expected::new("reservation.released.web", released), self.stock(0)]).await
+    }
+
+    async fn a_hold_ends_by_itself(&mut self) -> Result<()> {
+        self.stage
+            .scene("Eve takes it, for two seconds, and does not pay. Nobody sends anything: her hold ends by itself.");
+        self.stage.say("order.created.web", self.order("eve-orders", "eve", 2)).await?;
+        let order = || [("order_ref", self.id("eve").into())];
+        let (held, expired) =
+            (Expected::new("reservation.held.web", order()), Expected::new("reservation.expired.web", order()));
+        self.stage.hear([held, self.stock(1)]).await?;
+        self.stage.hear([expired, self.stock(0)]).await
+    }
+
+    /// One grinder on the shelf, of which so many are promised.
+    fn stock(&self, reserved: i64) -> Expected {
+        let figures = [("on_hand", 1.into()), ("reserved", reserved.into()), ("available", (1 - reserved).into())];
+        Expected::new(format!("stock.changed.main.{}", self.sku), figures)
+    }
+
+    /// An order for one grinder.
+    fn order(&self, event: &str, who: &str, hold_for_s: u32) -> Value {
+        let lines = json!([{ "sku": self.sku, "qty": 1 }]);
+        json!({ "event_id": self.id(event), "order_ref": self.id(who), "hold_for_s": hold_for_s, "lines": lines })
+    }
+
+    fn id(&self, of: &str) -> String {
+        format!("{of}-{}", self.model)
+    }
+}

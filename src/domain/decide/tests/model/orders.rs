@@ -1,0 +1,290 @@
+//! Orders of the model.
+
+use super::{Line, Model, Order};
+use crate::domain::{AskedLine, CancelLine, CancelOrder, CreateOrder, PaymentMode, Qty};
+
+/// What a line asks for: SKU, units, the warehouse it must have, the warehouse it would rather have.
+type Wish = (String, Qty, Option<String>, Option<String>);
+
+impl Model {
+    pub(super) fn create(&mut self, id: &str, create: &CreateOrder, place: Option<usize>) -> String {
+        let mut lines: Vec<String> = create.lines.iter().map(|line| format!("{line:?}")).collect();
+        lines.sort();
+        let content = format!("{:?} {:?} {lines:?} {:?}", create.payment, create.total, create.slots);
+        if let Some(place) = place
+            && self.orders[place].state() != "rejected"
+        {
+            return if self.orders[place].content == content {
+                self.tell_present(place, id)
+            } else {
+                "dead conflicting_duplicate".into()
+            };
+        }
+        let hold = time::Duration::seconds(create.hold_for_s.unwrap_or(60).clamp(10, 200).cast_signed());
+        let order = Order {
+            key: format!("{}/{}", create.order.channel, create.order.order_ref),
+            channel: create.order.channel.to_string(),
+            made_by: place.map_or_else(|| id.into(), |place| self.orders[place].made_by.clone()),
+            content,
+            prepaid: create.payment == PaymentMode::Prepaid,
+            rejection: "",
+            held_since: self.now,
+            expires_at: self.now + hold,
+            lines: Vec::new(),
+        };
+        let place = place.unwrap_or(self.orders.len());
+        if place < self.orders.len() {
+            self.orders[place] = order;
+        } else {
+            self.orders.push(order);
+        }
+        match self.find(create) {
+            Err((rejection, shortages)) => {
+                let order = &mut self.orders[place];
+                order.rejection = rejection;
+                if order.prepaid || order.channel == "ozon" {
+                    self.reviews.push(format!("oversold {}", order.key));
+                }
+                self.tell(place, id, &format!("rejected {rejection}{shortages}"))
+            }
+            Ok(warehouses) => {
+                let state = if create.payment == PaymentMode::Online { "held" } else { "confirmed" };
+                for (line, warehouse) in create.lines.iter().zip(warehouses) {
+                    self.shelf_made(line.sku.as_str(), &warehouse).reserved += line.qty;
+                    self.orders[place].lines.push(Line {
+                        sku: line.sku.to_string(),
+                        warehouse,
+                        named: line.warehouse.is_some(),
+                        qty: line.qty,
+                        shipped: 0,
+                        state,
+                        cancelled: false,
+                    });
+                }
+                self.tell(place, id, state)
+            }
+        }
+    }
+
+    /// Where the lines of a new order come from, or why there is nothing, and what is short.
+    fn find(&self, create: &CreateOrder) -> Result<Vec<String>, (&'static str, String)> {
+        let nothing = |lines: Vec<&AskedLine>| {
+            lines.iter().map(|line| format!(" {} {}>0", line.sku, line.qty)).collect::<Vec<_>>().concat()
+        };
+        let unknown: Vec<&AskedLine> = create
+            .lines
+            .iter()
+            .filter(|line| self.shelves.iter().all(|shelf| shelf.sku != line.sku.as_str()))
+            .collect();
+        if !unknown.is_empty() {
+            return Err(("unknown_sku", nothing(unknown)));
+        }
+        let named_unknown = |line: &&AskedLine| {
+            line.warehouse.as_ref().is_some_and(|warehouse| !self.knows_warehouse(warehouse.as_str()))
+        };
+        let nowhere: Vec<&AskedLine> = create.lines.iter().filter(named_unknown).collect();
+        if !nowhere.is_empty() {
+            return Err(("unknown_warehouse", nothing(nowhere)));
+        }
+        if !self.accept {
+            return Err(("not_accepting", String::new()));
+        }
+        let wishes: Vec<Wish> = create
+            .lines
+            .iter()
+            .map(|line| (line.sku.to_string(), line.qty, line.warehouse.as_ref().map(ToString::to_string), None))
+            .collect();
+        self.choose(create.order.channel.as_str(), &wishes).map_err(|shortages| ("insufficient_stock", shortages))
+    }
+
+    fn choose(&self, channel: &str, wishes: &[Wish]) -> Result<Vec<String>, String> {
+        let candidates = self.candidates(channel);
+        let mut chosen: Vec<Option<String>> = Vec::new();
+        for (sku, qty, named, rather) in wishes {
+            let rather = rather.clone().filter(|rather| self.free(sku, rather) >= *qty);
+            chosen.push(named.clone().filter(|named| self.free(sku, named) >= *qty).or(rather));
+        }
+        let open = |place: &usize| chosen[*place].is_none() && wishes[*place].2.is_none();
+        let open: Vec<usize> = (0..wishes.len()).filter(open).collect();
+        let serves = |warehouse: &String, place: usize| self.free(&wishes[place].0, warehouse) >= wishes[place].1;
+        let serves_all = candidates.iter().find(|warehouse| open.iter().all(|place| serves(warehouse, *place)));
+        for place in open {
+            let own = || candidates.iter().find(|warehouse| serves(warehouse, place));
+            chosen[place] = serves_all.or_else(own).cloned();
+        }
+        let mut shortages = Vec::new();
+        for ((sku, qty, named, rather), chosen) in wishes.iter().zip(&chosen) {
+            if chosen.is_none() {
+                let mut best = rather.as_ref().map_or(0, |rather| self.free(sku, rather));
+                for warehouse in named.as_ref().map_or(&candidates[..], std::slice::from_ref) {
+                    best = best.max(self.free(sku, warehouse));
+                }
+                shortages.push(format!(" {sku} {qty}>{best}"));
+            }
+        }
+        if shortages.is_empty() { Ok(chosen.into_iter().flatten().collect()) } else { Err(shortages.concat()) }
+    }
+
+    fn candidates(&self, channel: &str) -> Vec<String> {
+        for (of, warehouses) in &self.routes {
+            if of == channel {
+                return warehouses.clone();
+            }
+        }
+        let mut all: Vec<String> = self.shelves.iter().map(|shelf| shelf.warehouse.clone()).collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    pub(super) fn renew(&mut self, id: &str, hold_for_s: Option<u64>, place: usize) -> String {
+        let end = self.now + time::Duration::seconds(hold_for_s.unwrap_or(60).clamp(10, 200).cast_signed());
+        let order = &mut self.orders[place];
+        if order.state() == "held" {
+            let end = end.min(order.held_since + time::Duration::seconds(200));
+            if end <= order.expires_at {
+                return self.tell(place, id, "held duplicate");
+            }
+            order.expires_at = end;
+            return self.tell(place, id, "held");
+        }
+        if !order.lines.iter().any(Line::can_be_had_again) {
+            return self.tell_present(place, id);
+        }
+        if !self.accept {
+            return self.tell(place, id, "expired duplicate not_accepting");
+        }
+        let lines = order.lines.iter().filter(|line| line.can_be_had_again());
+        let wishes: Vec<Wish> = lines
+            .map(|line| {
+                let before = Some(line.warehouse.clone());
+                let (named, rather) = if line.named { (before, None) } else { (None, before) };
+                (line.sku.clone(), line.qty, named, rather)
+            })
+            .collect();
+        let channel = order.channel.clone();
+        match self.choose(&channel, &wishes) {
+            Err(shortages) => self.tell(place, id, &format!("expired duplicate hold_ended{shortages}")),
+            Ok(warehouses) => {
+                for ((sku, qty, ..), warehouse) in wishes.iter().zip(&warehouses) {
+                    self.shelf_made(sku, warehouse).reserved += qty;
+                }
+                let order = &mut self.orders[place];
+                let lines = order.lines.iter_mut().filter(|line| line.can_be_had_again());
+                for (line, warehouse) in lines.zip(warehouses) {
+                    line.warehouse = warehouse;
+                    line.state = "held";
+                }
+                order.held_since = self.now;
+                order.expires_at = end;
+                self.tell(place, id, "held")
+            }
+        }
+    }
+
+    pub(super) fn cancel(&mut self, id: &str, cancel: &CancelOrder, place: usize) -> String {
+        let order = &mut self.orders[place];
+        if ["rejected", "released", "expired"].contains(&order.state()) {
+            for line in &mut order.lines {
+                match named_units(cancel, &line.sku) {
+                    None if cancel.lines.is_none() => line.cancelled = true,
+                    Some(units) if !line.cancelled && units < line.qty => line.qty -= units,
+                    Some(_) => line.cancelled = true,
+                    None => {}
+                }
+            }
+            return self.tell_present(place, id);
+        }
+        let outstanding =
+            |sku: &str| -> Qty { order.lines.iter().filter(|line| line.sku == sku).map(Line::outstanding).sum() };
+        let too_much = match &cancel.lines {
+            None => order.lines.iter().all(|line| line.outstanding() == 0),
+            Some(named) => named.iter().any(|named| match named {
+                CancelLine::Units(sku, units) => *units > outstanding(sku.as_str()),
+                CancelLine::Slot(_) => true,
+            }),
+        };
+        if too_much {
+            return "dead over_cancel".into();
+        }
+        let mut freed: Vec<(String, String, Qty)> = Vec::new();
+        for line in &mut order.lines {
+            let whole = cancel.lines.is_none().then_some(line.outstanding());
+            let units = whole.or(named_units(cancel, &line.sku)).unwrap_or(0);
+            if units == 0 {
+                continue;
+            }
+            freed.push((line.sku.clone(), line.warehouse.clone(), units));
+            if units < line.outstanding() {
+                line.qty -= units;
+            } else if line.shipped > 0 {
+                line.qty -= units;
+                line.state = "shipped";
+            } else {
+                line.state = "released";
+                line.cancelled = true;
+            }
+        }
+        for (sku, warehouse, units) in freed {
+            self.shelf_made(&sku, &warehouse).reserved -= units;
+        }
+        if self.orders[place].prepaid {
+            self.reviews.push(format!("refund_elsewhere {}", self.orders[place].key));
+        }
+        self.tell(place, id, "released cancelled")
+    }
+
+    pub fn expire_what_is_due(&mut self) {
+        for place in 0..self.orders.len() {
+            if self.orders[place].state() != "held" || self.orders[place].expires_at > self.now {
+                continue;
+            }
+            let mut freed: Vec<(String, String, Qty)> = Vec::new();
+            for line in self.orders[place].lines.iter_mut().filter(|line| line.state == "held") {
+                line.state = "expired";
+                freed.push((line.sku.clone(), line.warehouse.clone(), line.qty));
+            }
+            for (sku, warehouse, units) in freed {
+                self.shelf_made(&sku, &warehouse).reserved -= units;
+            }
+            self.tell(place, "timer", "expired hold_ended");
+        }
+    }
+
+    fn tell_present(&mut self, place: usize, id: &str) -> String {
+        let said = self.orders[place].present();
+        self.tell(place, id, &said)
+    }
+
+    fn tell(&mut self, place: usize, id: &str, said: &str) -> String {
+        let order = &self.orders[place];
+        let text = format!("{id}: {said} [{}] {}", order.picture(), order.end());
+        self.told.entry(order.key.clone()).or_default().push(text);
+        said.into()
+    }
+
+    /// Units of a confirmed line leave the shelf.
+    pub fn ship(&mut self, key: &str, sku: &str, units: Qty) {
+        for order in self.orders.iter_mut().filter(|order| order.key == key) {
+            for line in order.lines.iter_mut().filter(|line| line.sku == sku && line.state == "confirmed") {
+                let units = units.min(line.outstanding());
+                line.shipped += units;
+                if line.outstanding() == 0 {
+                    line.state = "shipped";
+                }
+                for shelf in self.shelves.iter_mut().filter(|s| s.sku == sku && s.warehouse == line.warehouse) {
+                    shelf.on_hand -= units;
+                    shelf.reserved -= units;
+                }
+            }
+        }
+    }
+}
+
+/// How many units of a SKU a cancel names.
+fn named_units(cancel: &CancelOrder, of: &str) -> Option<Qty> {
+    cancel.lines.iter().flatten().find_map(|named| match named {
+        CancelLine::Units(sku, units) => (sku.as_str() == of).then_some(*units),
+        CancelLine::Slot(_) => None,
+    })
+}

@@ -1,0 +1,75 @@
+//! What must hold after every batch, whatever was decided.
+
+use std::collections::HashMap;
+
+use super::{World, key_of};
+use crate::domain::ReservationState::{Confirmed, Expired, Held, Released, Shipped};
+use crate::domain::{Command, JournalEntry, LineId, Order, OrderState, Outcome, Qty, Reservation, ReservationState};
+
+impl World {
+    pub(super) fn check(&self, commands: &[Command], waiting: &[Command]) {
+        assert!(self.fates.iter().all(|fate| !fate.is_empty()), "each command has its fate");
+        self.check_answers(&commands.iter().chain(waiting).collect::<Vec<_>>());
+        self.check_stock();
+        let mut last: HashMap<LineId, ReservationState> = HashMap::new();
+        for step in &self.journal {
+            assert_eq!(last.insert(step.line, step.to), step.from, "a step begins where the last one ended");
+            assert!(is_edge(step), "no edge: {step:?}");
+        }
+        for (key, order) in &self.orders {
+            if !matches!(order.stored.state, OrderState::Awaited) {
+                assert_eq!(order.stored.state, Order::state_of(&order.lines), "{key:?} is what its lines make it");
+            }
+            for line in &order.lines {
+                assert_eq!(last.get(&line.id), Some(&line.state), "a line is where its last step left it");
+                assert!(line.qty >= 1 && (0..=line.qty).contains(&line.shipped_qty));
+                if line.state == Held {
+                    assert_eq!(self.ends[&line.id], order.stored.expires_at, "a line ends with its order");
+                }
+            }
+        }
+    }
+
+    /// One outcome per command, and each answer is that of one command, or of a timer.
+    fn check_answers(&self, commands: &[&Command]) {
+        let decision = &self.decision;
+        assert_eq!(decision.outcomes.len(), commands.len());
+        let mut tellers: Vec<Option<usize>> = vec![None; decision.answers.len()];
+        for (index, outcome) in decision.outcomes.iter().enumerate() {
+            if let Outcome::Answered(place) = outcome {
+                assert_eq!(tellers[*place].replace(index), None, "an answer is one command's");
+            }
+        }
+        for (answer, teller) in decision.answers.iter().zip(tellers) {
+            let event = teller.and_then(|index| commands[index].event.as_ref());
+            assert_eq!(answer.cause, teller);
+            assert_eq!(answer.in_reply_to, event.map(|event| event.id.clone()));
+        }
+    }
+
+    fn check_stock(&self) {
+        for (key, stock) in &self.stock {
+            assert!(0 <= stock.reserved && stock.reserved <= stock.on_hand, "{key:?}: {stock:?}");
+            assert!(stock.version > 0, "{key:?} was never told of");
+            let lines = self.orders.values().flat_map(|order| &order.lines).filter(|line| key_of(line) == *key);
+            let outstanding: Qty = lines.map(Reservation::outstanding).sum();
+            assert_eq!(stock.reserved, outstanding, "reserved of {key:?} is what is outstanding");
+            let steps = self.journal.iter().filter(|step| step.sku == key.sku && step.warehouse == key.warehouse);
+            assert_eq!(stock.reserved, steps.map(|step| step.qty).sum::<Qty>(), "reserved of {key:?} is its journal");
+            assert_eq!(stock.on_hand, self.moved.get(key).copied().unwrap_or(0), "on_hand of {key:?} is its movements");
+        }
+        assert!(self.moved.keys().all(|key| self.stock.contains_key(key)), "a row that moved stays");
+    }
+}
+
+/// The contract's table of edges, and the partial steps; shipments included, payments not yet.
+fn is_edge(step: &JournalEntry) -> bool {
+    match (step.from, step.to) {
+        (None, Held | Confirmed) | (Some(Expired), Held) => step.qty > 0 && step.event_id.is_some(),
+        (Some(Held), Held | Released) | (Some(Confirmed), Confirmed | Released | Shipped) => step.qty < 0,
+        (Some(Held), Expired) => {
+            step.qty < 0 && step.event_id.is_none() && step.reason.as_deref() == Some("hold_ended")
+        }
+        _ => false,
+    }
+}

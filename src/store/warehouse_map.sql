@@ -1,0 +1,1 @@
+SELECT warehouse, channel, external_warehouse_id, priority, safety_stock FROM channel_warehouse_map

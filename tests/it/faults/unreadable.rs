@@ -1,0 +1,100 @@
+//! Messages whose headers the client cannot read: the broker takes anything.
+
+use std::collections::HashMap;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use crate::support::{Ground, Launch, Shop, order};
+
+/// Publishes a header block as it is, past every client, and waits until the broker has it.
+async fn publish(ground: &Ground, subject: &str, block: &str, body: &str) {
+    let mut stream = TcpStream::connect(ground.nats.url().trim_start_matches("nats://")).await.unwrap();
+    let (header, total) = (block.len(), block.len() + body.len());
+    let said = format!(
+        "CONNECT {{\"verbose\":false,\"headers\":true}}\r\nHPUB {subject} {header} {total}\r\n{block}{body}\r\nPING\r\n"
+    );
+    stream.write_all(said.as_bytes()).await.unwrap();
+    let mut answer = Vec::new();
+    while !String::from_utf8_lossy(&answer).contains("PONG") {
+        assert!(stream.read_buf(&mut answer).await.unwrap() > 0);
+    }
+}
+
+/// The message stands among orders, and more orders come after it; two copies meet it.
+async fn is_laid_to_rest(block: &str, kept: &[(&str, &str)]) {
+    let ground = Ground::new().await;
+    let launch = Launch::impatient(&ground);
+    let copies = [launch.ready(&["run"]).await, launch.ready(&["run"]).await];
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 10).await;
+    shop.say("order.created.web", order("e1", "o1", "A")).await;
+    let body = order("poison", "poison", "A").to_string();
+    publish(&ground, "order.created.web", block, &body).await;
+    shop.say("order.created.web", order("e2", "o2", "A")).await;
+
+    let dead = shop.wait_for("DEAD", 1).await.remove(0);
+    shop.say("order.created.web", order("e3", "o3", "A")).await;
+    shop.settled().await;
+    assert_eq!(dead.header("Lastunit-Reason"), Some("invalid_field"));
+    assert_eq!(dead.header("Lastunit-Sequence"), Some("2"));
+    assert_eq!(dead.raw, body.as_bytes());
+    for (name, value) in kept {
+        assert_eq!(dead.header(name), Some(*value));
+    }
+    let ids = ["e1", "poison", "e2", "e3"].map(str::to_owned);
+    let tally = shop.assert_answered_once(&ids).await;
+    assert_eq!(tally, HashMap::from([("held".into(), 3), ("dead".into(), 1)]));
+    shop.audit().await;
+    for copy in &copies {
+        assert_eq!(copy.get("/readyz").await.0, 200, "{}", copy.stderr());
+    }
+}
+
+/// The client's connection dies of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_carriage_return_in_a_header_ends_no_copy() {
+    is_laid_to_rest("NATS/1.0\r\nX-Shop: one\r\nX-Bad: a\rb\r\n\r\n", &[("X-Shop", "one")]).await;
+}
+
+/// The client connects anew because of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_without_a_colon_ends_no_copy() {
+    is_laid_to_rest("NATS/1.0\r\nX-Shop: one\r\nno colon\r\n\r\n", &[("X-Shop", "one")]).await;
+}
+
+/// The client takes it for the broker's own word. Newer servers take the status out and leave an ordinary order.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_looks_like_a_heartbeat_has_one_fate() {
+    let ground = Ground::new().await;
+    let _program = Launch::impatient(&ground).ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 10).await;
+    let body = order("poison", "poison", "A").to_string();
+    publish(&ground, "order.created.web", "NATS/1.0 100 Idle Heartbeat\r\nX-Shop: one\r\n\r\n", &body).await;
+    shop.say("order.created.web", order("e1", "o1", "A")).await;
+    shop.settled().await;
+    shop.audit().await;
+    shop.assert_answered_once(&["poison", "e1"].map(str::to_owned)).await;
+}
+
+/// Where the order counts, one copy holds the turn and waits for what comes again.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_delivery_that_cannot_be_read_holds_up_no_other() {
+    let ground = Ground::new().await;
+    let launch = Launch::impatient(&ground);
+    let _copies = [launch.ready(&["run"]).await, launch.ready(&["run"]).await];
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 10).await;
+    let received = |id: &str| json!({ "event_id": id, "lines": [{ "sku": "A", "qty": 1 }] });
+    let block = "NATS/1.0\r\nX-Bad: a\rb\r\n\r\n";
+    publish(&ground, "inventory.received.main", block, &received("poison").to_string()).await;
+    shop.say("inventory.received.main", received("i1")).await;
+    let dead = shop.wait_for("DEAD", 1).await.remove(0);
+    assert_eq!(dead.header("Lastunit-Stream"), Some("INVENTORY"));
+    shop.say("inventory.received.main", received("i2")).await;
+    shop.settled().await;
+    shop.audit().await;
+    assert_eq!(shop.figures("A", "main").await.unwrap().on_hand, 12);
+}
