@@ -161,7 +161,6 @@ impl Started {
         let desk = Desk {
             engine: engine.clone(),
             jetstream: self.jetstream.clone(),
-            connection: self.connection.clone(),
             topology: self.topology.clone(),
             outbox: outbox.clone(),
             limits: Limits { messages: settings.batch.max, bytes: settings.batch.max_bytes },

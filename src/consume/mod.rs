@@ -19,9 +19,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::jetstream;
-use tokio::sync::{Notify, watch};
+use tokio::sync::Notify;
 
-use crate::broker::Connection;
 use crate::engine::Engine;
 use crate::topology::Topology;
 
@@ -32,8 +31,6 @@ pub struct Desk {
     pub engine: Arc<Engine>,
     /// The broker.
     pub jetstream: jetstream::Context,
-    /// Whether it is there: at a reconnection consumers are opened again.
-    pub connection: watch::Receiver<Connection>,
     /// Streams and consumers as they shall be.
     pub topology: Arc<Topology>,
     /// Rung when something was stored to be told.

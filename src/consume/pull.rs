@@ -6,11 +6,10 @@ use std::time::Duration;
 use async_nats::jetstream::consumer::PullConsumer;
 use async_nats::jetstream::message::Acker;
 use futures::StreamExt;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::{Desk, Limits};
-use crate::broker::Connection;
 use crate::engine::Item;
 use crate::messages::Message;
 use crate::ops::metrics as names;
@@ -97,8 +96,6 @@ pub(super) async fn open(
     gaps: Gaps,
     stop: &CancellationToken,
 ) -> Result<(Deliveries, PullConsumer), async_nats::Error> {
-    let mut connection = desk.connection.clone();
-    connection.mark_unchanged();
     let consumer: PullConsumer =
         desk.jetstream.get_consumer_from_stream(file.durable.as_str(), file.stream.as_str()).await?;
     let messages = consumer
@@ -113,7 +110,6 @@ pub(super) async fn open(
         consumer: file.durable.as_str().into(),
         family: file.family.as_str().into(),
         topology: desk.topology.clone(),
-        connection,
         // Counted from before the pull: what went elsewhere meanwhile is a gap too, also right at the beginning.
         last_delivery: (gaps == Gaps::EndReading).then_some(consumer.cached_info().delivered.consumer_sequence),
         sender,
@@ -126,7 +122,6 @@ struct Reader {
     consumer: Arc<str>,
     family: Arc<str>,
     topology: Arc<crate::topology::Topology>,
-    connection: watch::Receiver<Connection>,
     /// The place of the last delivery, where each must follow the one before.
     last_delivery: Option<u64>,
     sender: mpsc::Sender<Delivery>,
@@ -137,7 +132,6 @@ impl Reader {
         loop {
             let next = tokio::select! {
                 () = stop.cancelled() => return,
-                _ = self.connection.changed() => return count_rebuilt(),
                 next = messages.next() => next,
             };
             let message = match next {

@@ -32,7 +32,7 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
-const STATEMENTS: [Statement; 37] = [
+const STATEMENTS: [Statement; 42] = [
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
@@ -85,6 +85,8 @@ const STATEMENTS: [Statement; 37] = [
     statement("stock_exist", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_make", "text[], text[]", &[]),
+    statement("stock_open", "text[], text[], bigint[], bigint[]", &[]),
+    statement("stock_openings", "text[], text[]", &[STOCK, ("stock_movement", &["sku", "warehouse"])]),
     statement("stock_retell", "text[], text[]", &[STOCK]),
     statement("stock_unmake", "text[], text[], bigint", &[STOCK]),
     statement(
@@ -98,16 +100,21 @@ const STATEMENTS: [Statement; 37] = [
         "text[], text[], bigint[], text[], bigint[], timestamptz[], text[], text[], text[], jsonb[], bytea[], timestamptz",
         &[],
     ),
+    statement("warehouse_map", "", &[]),
+    statement("warehouse_map_clear", "text[], text[]", &[]),
+    statement("warehouse_map_insert", "text[], text[], text[], integer[], bigint[]", &[]),
     statement("waiting_load", "text[], text[]", &[("waiting_message", &["channel", "order_ref"])]),
 ];
 
-/// What waits is looked through whole by the net that the sweeper draws: it holds what waits now, and no more.
-const SWEEPS: [Statement; 2] = [
+/// What is looked through whole: what waits, by the net that the sweeper draws (it holds what waits now, and no more), and the rows of a
+/// warehouse, page by page, when an import changed its map.
+const SWEEPS: [Statement; 3] = [
     statement(
         "waiting_overdue",
         "double precision, bigint",
         &[("waiting_message", &["since"]), ("waiting_message", &["id"])],
     ),
+    statement("stock_after", "text[], text, text, bigint", &[("stock", &[])]),
     statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
 ];
 
@@ -176,6 +183,8 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT 'web', n::text, 'sku' || n % 1000, 'main', 1, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, false, now(), now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO stock_movement (sku, warehouse, delta, kind, at)
+         SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 'opening', now()",
         "INSERT INTO processed_event (subject, event_id, at) SELECT 'order.cancelled.web', n::text, now()",
         "INSERT INTO inventory_document (subject, document_ref, digest, event_id, at)
          SELECT 'inventory.received.main', n::text, '', n::text, now()",

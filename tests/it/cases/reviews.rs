@@ -77,6 +77,7 @@ async fn what_leaves_room_for_every_promise_is_taken() {
     shop.count("A", "main", 3).await;
     shop.count("A", "main", 5).await;
     shop.say("inventory.written_off.main", json!({ "event_id": "i1", "lines": [{ "sku": "A", "qty": 1 }] })).await;
+    shop.settled().await;
     shop.say(
         "inventory.transferred.main",
         json!({ "event_id": "i2", "to": "far", "lines": [{ "sku": "A", "qty": 1 }] }),
