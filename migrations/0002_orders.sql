@@ -21,7 +21,7 @@ CREATE TABLE sales_order (
     -- The reference leads: it differs at once, the channel hardly ever.
     PRIMARY KEY (order_ref, channel),
     CONSTRAINT sales_order_state CHECK (
-        state IN ('awaited', 'rejected', 'held', 'confirmed', 'shipped', 'released', 'expired')
+        state IN ('held', 'confirmed', 'rejected', 'awaited', 'shipped', 'released', 'expired')
     ),
     CONSTRAINT sales_order_payment_mode CHECK (payment_mode IN ('online', 'prepaid', 'on_delivery')),
     CONSTRAINT sales_order_total CHECK ((total_amount IS NULL) = (currency IS NULL) AND total_amount >= 0),

@@ -124,7 +124,7 @@ impl Teller<'_> {
         let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
         let Some(last) = rows.last() else { return Ok(false) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
-        let (told, failure) = self.send(&parcels).await?;
+        let (told, failure) = self.send(&rows, &parcels).await?;
         crash_point("relay::after_ack");
         self.mark(&rows[..told], &parcels[..told]).await?;
         if let Some(failure) = failure {
@@ -137,14 +137,14 @@ impl Teller<'_> {
 
     /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first
     /// that was not, and why that one was not.
-    async fn send(&mut self, parcels: &[Parcel<'_>]) -> anyhow::Result<(usize, Option<Failure>)> {
+    async fn send(&mut self, rows: &[Row], parcels: &[Parcel<'_>]) -> anyhow::Result<(usize, Option<Failure>)> {
         let mut window = Window::new(self.lane);
         let mut ends = Vec::with_capacity(parcels.len());
         let mut failure = None;
-        'rows: for parcel in parcels {
+        'rows: for (row, parcel) in rows.iter().zip(parcels) {
             let letters = dead_letters_of(&mut self.session, parcel).await?;
             for entry in &parcel.entries {
-                let Some(message) = self.relay.message(entry, parcel, &letters)? else { continue };
+                let Some(message) = self.relay.message(entry, row, parcel.at_us, &letters)? else { continue };
                 let sent = async {
                     window.make_room().await?;
                     let ack = self.relay.jetstream.publish_with_headers(message.subject, message.headers, message.body);
@@ -211,19 +211,15 @@ impl Relay {
     fn message(
         &self,
         entry: &Entry<'_>,
-        parcel: &Parcel<'_>,
+        row: &Row,
+        at_us: i64,
         letters: &HashMap<i64, DeadLetter>,
     ) -> anyhow::Result<Option<Outbound>> {
         Ok(match entry {
             Entry::Event { event_id, subject, body, traceparent } => Some(Outbound {
                 subject: self.topology.published(subject),
-                headers: messages::headers(
-                    *event_id,
-                    &messages::ce_type(subject),
-                    instant(parcel.at_us)?,
-                    *traceparent,
-                ),
-                body: Bytes::copy_from_slice(body),
+                headers: messages::headers(*event_id, &messages::ce_type(subject), instant(at_us)?, *traceparent),
+                body: row.share(body),
             }),
             Entry::DeadLetter(id) => letters.get(id).map(|letter| Outbound {
                 subject: self.topology.published(&messages::dead_subject(&letter.subject)),

@@ -38,6 +38,12 @@ const PACES: [usize; 2] = [500, 2_000];
 /// Connections with which the naive rate is measured.
 const CONNECTIONS: [usize; 3] = [1, 4, 16];
 
+/// PostgreSQL as one would run it in earnest, for both sides alike: memory for the tables, and no checkpoint in the middle of a measurement.
+fn postgres() -> PostgresOptions {
+    let settings = [("shared_buffers", "2GB"), ("max_wal_size", "16GB"), ("checkpoint_timeout", "30min")];
+    PostgresOptions { settings: settings.map(|(name, value)| (name.into(), value.into())).into(), ..Default::default() }
+}
+
 /// Measures everything. `progress` is told of each step.
 ///
 /// # Errors
@@ -49,7 +55,7 @@ pub async fn run(
     progress: impl Fn(&str),
 ) -> anyhow::Result<Report> {
     let scratch = Scratch::new()?;
-    let servers = Servers::start(binaries, scratch.path(), PostgresOptions::default(), NatsOptions::default()).await?;
+    let servers = Servers::start(binaries, scratch.path(), postgres(), NatsOptions::default()).await?;
 
     let mut report = Report { extent: extent.orders, ..Report::default() };
     for connections in CONNECTIONS {

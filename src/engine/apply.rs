@@ -1,10 +1,12 @@
 //! A decision, written: a fixed number of statements, each counting what it changed.
 
+use std::collections::BTreeMap;
+
 use sqlx::PgConnection;
 
 use super::attempt::Work;
 use super::tell::Telling;
-use crate::domain::{Decision, Outcome, Refusal, Timestamp, What};
+use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
@@ -107,11 +109,16 @@ fn refused_messages<'a>(
 
 fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
     use crate::ops::metrics as names;
+    let mut decided: BTreeMap<&str, u64> = BTreeMap::new();
     for answer in &decision.answers {
-        metrics::counter!(names::DECIDED, "outcome" => answer.what.word()).increment(1);
-        let expired = answer.what == What::Expired && !answer.duplicate;
-        metrics::counter!(names::EXPIRED_ORDERS).increment(u64::from(expired));
+        *decided.entry(answer.what.word()).or_default() += 1;
     }
+    for (what, count) in decided {
+        metrics::counter!(names::DECIDED, "outcome" => what).increment(count);
+    }
+    let is_expiry = |answer: &&Answer| answer.what == What::Expired && !answer.duplicate;
+    let expired = decision.answers.iter().filter(is_expiry).count();
+    metrics::counter!(names::EXPIRED_ORDERS).increment(expired as u64);
     let redelivered = decision.outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Redelivered(_))).count();
     metrics::counter!(names::REDELIVERED).increment(redelivered as u64);
     for (message, refusal) in refused {

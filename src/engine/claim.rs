@@ -53,8 +53,11 @@ pub(super) async fn claim(
         standing.insert(key, Order { stored, born, lines });
     }
 
-    let repeats = repeats_to_claim(commands, &creators, &standing);
-    seen.extend(inbox::claim_many(connection, &repeats).await?);
+    let creations = commands.iter().filter(|command| matches!(command.kind, Kind::Create(_))).count();
+    if creations > creators.len() || !to_lock.is_empty() {
+        let repeats = repeats_to_claim(commands, &creators, &standing);
+        seen.extend(inbox::claim_many(connection, &repeats).await?);
+    }
     let missed = to_lock.into_iter().filter(|key| !standing.contains_key(key)).collect();
     Ok(Claims { orders: standing, seen, claimed_at: claimed.map(|claimed| claimed.at), missed })
 }

@@ -45,10 +45,12 @@ impl Window {
 
     /// Waits for all, up to the first that fails.
     pub async fn close(&mut self) -> Result<(), PublishError> {
-        while !self.unacknowledged.is_empty() {
-            self.await_oldest().await?;
+        let mut closed = Ok(());
+        while closed.is_ok() && !self.unacknowledged.is_empty() {
+            closed = self.await_oldest().await;
         }
-        Ok(())
+        metrics::counter!(names::RELAY_PUBLISHED, "stream" => self.lane.stream()).increment(self.acknowledged as u64);
+        closed
     }
 
     async fn await_oldest(&mut self) -> Result<(), PublishError> {
@@ -60,7 +62,6 @@ impl Window {
             }
             acknowledged?;
             self.acknowledged += 1;
-            metrics::counter!(names::RELAY_PUBLISHED, "stream" => self.lane.stream()).increment(1);
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! What must be told: one row per transaction and stream, kept until the broker has acknowledged it and for some time after.
 
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -51,6 +52,18 @@ pub enum Entry<'a> {
     DeadLetter(i64),
 }
 
+impl Entry<'_> {
+    /// About how many bytes it takes, packed.
+    fn size(&self) -> usize {
+        match self {
+            Self::Event { subject, body, traceparent, .. } => {
+                subject.len() + body.len() + traceparent.map_or(0, str::len) + 32
+            }
+            Self::DeadLetter(_) => 16,
+        }
+    }
+}
+
 /// All that one transaction tells in one lane.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Parcel<'a> {
@@ -66,7 +79,9 @@ const FORMAT: u8 = 1;
 
 impl Parcel<'_> {
     fn pack(&self) -> Result<Vec<u8>, StoreError> {
-        postcard::to_extend(self, vec![FORMAT]).map_err(|error| unreadable(&error.to_string()))
+        let mut packed = Vec::with_capacity(self.entries.iter().map(Entry::size).sum::<usize>() + 64);
+        packed.push(FORMAT);
+        postcard::to_extend(self, packed).map_err(|error| unreadable(&error.to_string()))
     }
 }
 
@@ -75,10 +90,15 @@ impl Parcel<'_> {
 pub struct Row {
     /// Its id: the order of telling.
     pub id: i64,
-    packed: Vec<u8>,
+    packed: Bytes,
 }
 
 impl Row {
+    /// A body of this row's parcel, shared and not copied.
+    pub fn share(&self, body: &[u8]) -> Bytes {
+        self.packed.slice_ref(body)
+    }
+
     /// What it tells.
     pub fn parcel(&self) -> Result<Parcel<'_>, StoreError> {
         match self.packed.split_first() {
@@ -116,7 +136,7 @@ pub async fn insert_many(
 pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Result<Vec<Row>, StoreError> {
     let rows: Vec<(i64, Vec<u8>)> =
         sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(limit).fetch_all(connection).await?;
-    Ok(rows.into_iter().map(|(id, packed)| Row { id, packed }).collect())
+    Ok(rows.into_iter().map(|(id, packed)| Row { id, packed: packed.into() }).collect())
 }
 
 /// The newest row of a lane that has not been told.
@@ -153,9 +173,9 @@ mod tests {
                 Entry::DeadLetter(42),
             ],
         };
-        let row = Row { id: 1, packed: parcel.pack().expect("packs") };
+        let row = Row { id: 1, packed: parcel.pack().expect("packs").into() };
         assert_eq!(row.parcel().expect("reads"), parcel);
-        assert!(Row { id: 1, packed: vec![9] }.parcel().is_err());
-        assert!(Row { id: 1, packed: vec![] }.parcel().is_err());
+        assert!(Row { id: 1, packed: Bytes::from_static(&[9]) }.parcel().is_err());
+        assert!(Row { id: 1, packed: Bytes::new() }.parcel().is_err());
     }
 }
