@@ -18,7 +18,7 @@ use crate::store::{Pool, due, outbox, reviews, waiting};
 /// How many overdue orders are taken at once.
 const AT_ONCE: i64 = 1_000;
 /// How often the nets are drawn: what waits although its order has come, and what has waited too long.
-const NETS: Duration = Duration::from_secs(5);
+const NETS: Duration = Duration::from_secs(1);
 
 /// What the sweeper works with.
 #[derive(Debug, Clone)]

@@ -2,6 +2,7 @@
 
 use async_nats::HeaderMap;
 use async_nats::header::{HeaderValue, NATS_MESSAGE_ID};
+use serde_json::json;
 use uuid::Uuid;
 
 use super::headers::headers_to_json;
@@ -12,6 +13,9 @@ const DETAIL: &str = "Lastunit-Detail";
 const STREAM: &str = "Lastunit-Stream";
 const SEQUENCE: &str = "Lastunit-Sequence";
 const CONSUMER: &str = "Lastunit-Consumer";
+/// The most that the original headers may take, in bytes: the broker takes no more than 64 KiB of headers, and ours stand there too. They are
+/// kept whole in the table.
+const MOST_ORIGINAL: usize = 48 * 1024;
 const ORIGINAL: &str = "Lastunit-Original-Headers";
 
 /// Where a message that could not be processed came from.
@@ -47,6 +51,11 @@ pub fn dead_headers(event_id: Uuid, refusal: &Refusal, origin: &Origin<'_>) -> H
     if !brokers.is_empty() {
         headers.insert(ORIGINAL, safe(&headers_to_json(&brokers).to_string()));
     }
+    let bytes = size(&headers);
+    if bytes > MOST_ORIGINAL {
+        headers = HeaderMap::new();
+        headers.insert(ORIGINAL, json!({ "left_out": format!("{bytes} bytes of headers") }).to_string());
+    }
     headers.insert(REASON, refusal.reason.word());
     headers.insert(DETAIL, safe(&refusal.detail));
     headers.insert(STREAM, safe(origin.stream));
@@ -54,6 +63,12 @@ pub fn dead_headers(event_id: Uuid, refusal: &Refusal, origin: &Origin<'_>) -> H
     headers.insert(CONSUMER, safe(origin.consumer));
     headers.insert(NATS_MESSAGE_ID, event_id.to_string());
     headers
+}
+
+/// About how many bytes headers take on the wire.
+fn size(headers: &HeaderMap) -> usize {
+    let line = |name: &str, value: &HeaderValue| name.len() + value.as_str().len() + 4;
+    headers.iter().flat_map(|(name, values)| values.iter().map(move |value| line(name.as_ref(), value))).sum()
 }
 
 fn is_brokers(name: &str) -> bool {
@@ -101,6 +116,17 @@ mod tests {
     fn a_dead_letter_says_why_and_from_where() {
         assert_eq!(dead(None), map(&OWN));
         assert_eq!(dead(Some(&HeaderMap::new())), map(&OWN));
+    }
+
+    #[test]
+    fn headers_that_the_broker_would_not_take_again_are_left_out() {
+        let long = "x".repeat(60_000);
+        let told = dead(Some(&map(&[("X-Long", &long)])));
+        assert_eq!(told.get("X-Long"), None);
+        assert!(told.get("Lastunit-Original-Headers").is_some_and(|value| value.as_str().contains("left_out")));
+        assert!(size(&told) < 2_000);
+        let quotes = "\"".repeat(30_000);
+        assert!(size(&dead(Some(&map(&[("Nats-Foo", &quotes)])))) < 2_000);
     }
 
     #[test]

@@ -42,7 +42,7 @@ impl Envelope<'_> {
 /// Finds the form and opens it: a structured `CloudEvent`, a binary one, or plain.
 pub(super) fn open<'v>(headers: Option<&HeaderMap>, document: &'v Value<'v>) -> Result<Envelope<'v>, Refusal> {
     let object = Field::root("", document).into_object()?;
-    if is_cloudevents_type(headers) || object.has("specversion") {
+    if is_cloudevents_type(headers) || object.get("specversion").is_some() {
         return structured(&object);
     }
     let is_binary = ["ce-id", "ce-specversion"].iter().any(|name| find(headers, name).is_some());

@@ -150,11 +150,6 @@ impl<'v> Object<'v, '_> {
             .ok_or_else(|| Refusal::new(Reason::InvalidField, format!("{} is missing", Path::Key(&self.path, key))))
     }
 
-    /// Whether a member stands there, be it null.
-    pub(super) fn has(&self, key: &str) -> bool {
-        self.entries.iter().any(|(name, _)| name == key)
-    }
-
     /// Judges a member that repeats the subject's token: permissions go by the subject, so the body may not say otherwise.
     pub(super) fn judge_repeated_token(&self, key: &'static str, token: &str) -> Result<(), Refusal> {
         let Some(field) = self.get(key) else {

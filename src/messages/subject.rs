@@ -25,9 +25,16 @@ pub fn parse_stock_subject(subject: &str) -> Option<StockKey> {
     Some(StockKey { sku: parse_sku_token(token)?, warehouse: Warehouse::new(warehouse).ok()? })
 }
 
-/// Where the dead letter of a message stands.
+/// The longest subject that is told whole, in bytes. The broker reads no longer control line than 4096 and cuts the connection over one.
+const LONGEST_TOLD: usize = 2_000;
+
+/// Where the dead letter of a message stands. One whose subject is too long to be published stands under its beginning.
 pub fn dead_subject(subject: &str) -> String {
-    format!("dead.{subject}")
+    if subject.len() <= LONGEST_TOLD {
+        return format!("dead.{subject}");
+    }
+    let told = subject.floor_char_boundary(LONGEST_TOLD);
+    format!("dead.{}", subject[..told].trim_end_matches('.'))
 }
 
 /// The `CloudEvents` type of what is told on a subject: the subject without its variable tail, such as `lastunit.stock.changed`.
@@ -39,6 +46,13 @@ pub fn ce_type(subject: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_subject_too_long_to_be_told_stands_under_its_beginning() {
+        assert_eq!(dead_subject("order.created.web"), "dead.order.created.web");
+        assert_eq!(dead_subject(&"я".repeat(2_000)), format!("dead.{}", "я".repeat(1_000)));
+        assert_eq!(dead_subject(&"a.".repeat(2_000)), format!("dead.{}a", "a.".repeat(999)));
+    }
 
     #[test]
     fn odd_skus_go_through_a_subject_and_back() {

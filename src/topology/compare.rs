@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::Config;
 use super::fields::{Field, Kind, Rule, Unsaid};
+use super::subject;
 
 /// One stream or consumer that is not as its file says.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -157,7 +158,7 @@ impl Field {
             },
             Rule::Set => {
                 let (want, have) = (list(want), list(have));
-                if !have.iter().all(|one| has(want, one)) {
+                if !have.iter().all(|one| has(want, one) || is_covered(want, one)) {
                     Some(Nature::Shrinks)
                 } else if !want.iter().all(|one| has(have, one)) {
                     Some(Nature::Applies)
@@ -190,8 +191,16 @@ fn list(value: &Value) -> &[Value] {
 }
 
 fn union(have: &[Value], want: &[Value]) -> Value {
+    // The broker refuses subjects of one stream that overlap.
+    let kept: Vec<&Value> = have.iter().filter(|one| has(want, one) || !is_covered(want, one)).collect();
     let new = want.iter().filter(|one| !has(have, one));
-    have.iter().chain(new).cloned().collect()
+    kept.into_iter().chain(new).cloned().collect()
+}
+
+/// Whether a wider subject among `items` takes all that `one` takes: then giving `one` up loses nothing.
+fn is_covered(items: &[Value], one: &Value) -> bool {
+    let Some(one) = one.as_str() else { return false };
+    items.iter().filter_map(Value::as_str).any(|wide| subject::covers(wide, one))
 }
 
 /// Whether `items` have `one`, sources being told apart by all they say.
@@ -273,6 +282,8 @@ mod tests {
         assert_eq!(of(json!(["a", "b"]), json!(["a"])), [("subjects", Nature::Applies)]);
         assert_eq!(of(json!(["a"]), json!(["a", "b"])), [("subjects", Nature::Shrinks)]);
         assert_eq!(of(json!(["a"]), json!(["b"])), [("subjects", Nature::Shrinks)]);
+        assert_eq!(of(json!(["a.>"]), json!(["a.b.>"])), [("subjects", Nature::Applies)]);
+        assert_eq!(of(json!(["a.b.>"]), json!(["a.>"])), [("subjects", Nature::Shrinks)]);
     }
 
     #[test]

@@ -35,9 +35,36 @@ pub(super) fn overlap(left: &str, right: &str) -> bool {
     }
 }
 
+/// Whether every subject that `narrow` matches is matched by `wide` too.
+pub(super) fn covers(wide: &str, narrow: &str) -> bool {
+    let (mut wide, mut narrow) = (wide.split('.'), narrow.split('.'));
+    loop {
+        match (wide.next(), narrow.next()) {
+            (Some(">"), Some(_)) | (None, None) => return true,
+            (Some("*"), Some(token)) if token != ">" => {}
+            (Some(one), Some(other)) if one == other => {}
+            _ => return false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_wider_pattern_covers_a_narrower_one() {
+        for (wide, narrow) in
+            [("a.>", "a.b.c"), ("a.>", "a.>"), ("a.>", "a.*"), ("a.*", "a.b"), ("a.*.>", "a.b.>"), ("a", "a")]
+        {
+            assert!(covers(wide, narrow), "{wide} {narrow}");
+        }
+        for (wide, narrow) in
+            [("a.b.>", "a.>"), ("a.*", "a.>"), ("a.*", "a"), ("a.b", "a.*"), ("a", "a.b"), ("a.>", "a")]
+        {
+            assert!(!covers(wide, narrow), "{wide} {narrow}");
+        }
+    }
 
     #[test]
     fn patterns_overlap_where_a_subject_matches_both() {

@@ -14,3 +14,4 @@ mod import;
 mod orders;
 mod story;
 mod support;
+mod topology;

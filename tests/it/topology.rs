@@ -1,25 +1,25 @@
 //! Streams and durable consumers against a private server of its own for each test.
 
 use async_nats::jetstream::{self, Context, consumer, stream};
-use futures::{StreamExt, TryStreamExt};
-use lastunit::broker;
+use futures::StreamExt;
 use lastunit::topology::{Action, Nature, State, Topology, TopologyError};
 
-use crate::nats_url;
+use lastunit::dev::{NatsOptions, PrivateNats, Scratch};
 
-async fn server() -> (Context, Topology) {
-    let client = broker::connect(&nats_url()).await.expect("a server");
-    let js = jetstream::new(client);
-    let names = js
-        .stream_names()
-        .try_collect::<Vec<_>>()
-        .await
-        .expect("names");
-    assert!(
-        names.is_empty(),
-        "a server of its own, not one with {names:?}"
-    );
-    (js, Topology::load(None, "").expect("the shipped files"))
+use crate::support::binaries;
+
+/// A server of the test's own, and its directory.
+struct Server {
+    _nats: PrivateNats,
+    _scratch: Scratch,
+}
+
+async fn server() -> (Server, Context, Topology) {
+    let scratch = Scratch::new().unwrap();
+    let nats = PrivateNats::start(binaries().await, scratch.path(), NatsOptions::default()).await.unwrap();
+    let js = jetstream::new(async_nats::connect(nats.url()).await.unwrap());
+    let topology = Topology::load(None, "").expect("the shipped files");
+    (Server { _nats: nats, _scratch: scratch }, js, topology)
 }
 
 async fn config(js: &Context, name: &str) -> stream::Config {
@@ -35,13 +35,10 @@ async fn edit(js: &Context, name: &str, change: impl FnOnce(&mut stream::Config)
 
 #[tokio::test]
 async fn applying_is_idempotent() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     assert!(topology.missing(&js).await.expect("asked"));
     let made = topology.apply(&js, false).await.expect("applied");
-    assert_eq!(
-        made.len(),
-        topology.streams.len() + topology.consumers.len()
-    );
+    assert_eq!(made.len(), topology.streams.len() + topology.consumers.len());
     assert!(made.iter().all(|change| change.action == Action::Created));
     assert_eq!(topology.diff(&js).await.expect("asked"), []);
     assert_eq!(topology.apply(&js, false).await.expect("applied"), []);
@@ -50,7 +47,7 @@ async fn applying_is_idempotent() {
 
 #[tokio::test]
 async fn two_copies_may_apply_at_once() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     let copies = (0..8).map(|_| topology.apply(&js, false));
     for made in futures::future::join_all(copies).await {
         made.expect("applied");
@@ -60,12 +57,10 @@ async fn two_copies_may_apply_at_once() {
 
 #[tokio::test]
 async fn what_has_vanished_is_made_again() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     topology.apply(&js, false).await.expect("applied");
     let orders = topology.consumer_of("ORDERS").expect("orders");
-    js.delete_consumer_from_stream(&orders.durable, &orders.stream)
-        .await
-        .expect("deleted");
+    js.delete_consumer_from_stream(&orders.durable, &orders.stream).await.expect("deleted");
     assert!(topology.missing(&js).await.expect("asked"));
     let made = topology.ensure(&js).await.expect("applied");
     assert_eq!(made.len(), 1);
@@ -74,7 +69,7 @@ async fn what_has_vanished_is_made_again() {
 
 #[tokio::test]
 async fn nothing_is_shrunk_in_silence() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     topology.apply(&js, false).await.expect("applied");
     let shipped = config(&js, "ORDERS").await;
     edit(&js, "ORDERS", |orders| {
@@ -85,17 +80,10 @@ async fn nothing_is_shrunk_in_silence() {
     .await;
 
     let differences = topology.diff(&js).await.expect("asked");
-    let natures = differences[0]
-        .fields()
-        .iter()
-        .map(|one| (one.field, one.nature));
+    let natures = differences[0].fields().iter().map(|one| (one.field, one.nature));
     assert_eq!(
         natures.collect::<Vec<_>>(),
-        [
-            ("subjects", Nature::Shrinks),
-            ("max_bytes", Nature::Shrinks),
-            ("max_age", Nature::Applies)
-        ]
+        [("subjects", Nature::Shrinks), ("max_bytes", Nature::Shrinks), ("max_age", Nature::Applies)]
     );
     let refused = topology.apply(&js, false).await.expect_err("refused");
     assert!(matches!(refused, TopologyError::Shrinks(_)), "{refused}");
@@ -113,7 +101,7 @@ async fn nothing_is_shrunk_in_silence() {
 
 #[tokio::test]
 async fn another_programs_stream_is_left_alone_and_so_is_all_else() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     let alien = stream::Config {
         name: "DEAD".to_owned(),
         subjects: vec!["dead.>".to_owned()],
@@ -129,7 +117,7 @@ async fn another_programs_stream_is_left_alone_and_so_is_all_else() {
 
 #[tokio::test]
 async fn another_programs_subjects_are_seen_before_anything_is_made() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     let alien = stream::Config {
         name: "AUDIT".to_owned(),
         subjects: vec!["dead.order.*".to_owned()],
@@ -137,14 +125,8 @@ async fn another_programs_subjects_are_seen_before_anything_is_made() {
     };
     js.create_stream(alien).await.expect("made");
     let differences = topology.diff(&js).await.expect("asked");
-    let dead = differences
-        .iter()
-        .find(|one| one.id == "DEAD")
-        .expect("dead");
-    assert!(
-        matches!(&dead.state, State::Overlaps { by, .. } if by == "AUDIT"),
-        "{dead:?}"
-    );
+    let dead = differences.iter().find(|one| one.id == "DEAD").expect("dead");
+    assert!(matches!(&dead.state, State::Overlaps { by, .. } if by == "AUDIT"), "{dead:?}");
     let refused = topology.ensure(&js).await.expect_err("refused");
     assert!(matches!(refused, TopologyError::Shaped(_)), "{refused}");
     assert_eq!(js.stream_names().count().await, 1, "nothing half done");
@@ -152,7 +134,7 @@ async fn another_programs_subjects_are_seen_before_anything_is_made() {
 
 #[tokio::test]
 async fn a_consumer_that_was_edited_is_put_right_and_one_of_another_kind_is_not() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     topology.apply(&js, false).await.expect("applied");
     let orders = topology.consumer_of("ORDERS").expect("orders");
     let edited = consumer::pull::Config {
@@ -160,31 +142,25 @@ async fn a_consumer_that_was_edited_is_put_right_and_one_of_another_kind_is_not(
         filter_subject: "order.created.>".to_owned(),
         ..orders.config.clone()
     };
-    js.create_consumer_on_stream(edited, "ORDERS")
-        .await
-        .expect("edited");
+    js.create_consumer_on_stream(edited, "ORDERS").await.expect("edited");
     let made = topology.apply(&js, false).await.expect("applied");
     assert_eq!(made[0].action, Action::Updated);
     assert_eq!(made[0].fields.len(), 2);
 
-    js.delete_consumer_from_stream(&orders.durable, "ORDERS")
-        .await
-        .expect("deleted");
+    js.delete_consumer_from_stream(&orders.durable, "ORDERS").await.expect("deleted");
     let push = consumer::push::Config {
         durable_name: Some(orders.durable.clone()),
         deliver_subject: "push.here".to_owned(),
         ..consumer::push::Config::default()
     };
-    js.create_consumer_on_stream(push, "ORDERS")
-        .await
-        .expect("made");
+    js.create_consumer_on_stream(push, "ORDERS").await.expect("made");
     let refused = topology.apply(&js, true).await.expect_err("refused");
     assert!(matches!(refused, TopologyError::Shaped(_)), "{refused}");
 }
 
 #[tokio::test]
 async fn the_latest_figures_go_on_when_their_stream_is_made_again() {
-    let (js, topology) = server().await;
+    let (_server, js, topology) = server().await;
     topology.apply(&js, false).await.expect("applied");
     for version in 0..50 {
         tell(&js, "stock.changed.main.A", version).await;
@@ -200,10 +176,7 @@ async fn the_latest_figures_go_on_when_their_stream_is_made_again() {
 }
 
 async fn tell(js: &Context, subject: &'static str, version: u32) {
-    let ack = js
-        .publish(subject, version.to_string().into())
-        .await
-        .expect("sent");
+    let ack = js.publish(subject, version.to_string().into()).await.expect("sent");
     ack.await.expect("kept");
 }
 
@@ -221,7 +194,5 @@ async fn latest(js: &Context, subject: &str, version: u32) {
         }
     };
     let limit = std::time::Duration::from_secs(8);
-    tokio::time::timeout(limit, arrived)
-        .await
-        .unwrap_or_else(|_| panic!("{subject} {version}"));
+    tokio::time::timeout(limit, arrived).await.unwrap_or_else(|_| panic!("{subject} {version}"));
 }

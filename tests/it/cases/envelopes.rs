@@ -129,3 +129,21 @@ async fn a_dead_letter_says_why_and_from_where_and_keeps_the_headers() {
     assert!(uuid::Uuid::parse_str(dead.header("Nats-Msg-Id").unwrap()).is_ok());
     stage.close().await;
 }
+
+/// What the broker took once it would not take again with our own words besides: the lane must not stop over it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dead_letter_with_more_headers_than_can_be_told_stops_none_behind_it() {
+    let stage = Stage::open().await;
+    let shop = &stage.shop;
+    let long = "x".repeat(65_000);
+    shop.say_raw("order.created.web", headers(&[("X-Long", &long)]), b"{".to_vec()).await;
+    shop.say_raw("order.created.web", HeaderMap::new(), b"[".to_vec()).await;
+    let dead = shop.wait_for("DEAD", 2).await;
+    let told = |body: &[u8]| dead.iter().find(|told| told.raw == body).unwrap();
+    assert_eq!(told(b"{").header("X-Long"), None);
+    assert_eq!(told(b"{").header("Lastunit-Reason"), Some("malformed_json"));
+    assert_eq!(told(b"[").header("Lastunit-Reason"), Some("malformed_json"));
+    let kept = shop.text("SELECT headers -> 'X-Long' ->> 0 FROM dead_letter WHERE headers ? 'X-Long'").await;
+    assert_eq!(kept, Some(long));
+    stage.close().await;
+}
