@@ -13,6 +13,8 @@ use nix::unistd::Pid;
 
 use super::Patience;
 
+/// How long a process may take to stand still.
+const STANDSTILL: Duration = Duration::from_secs(5);
 /// How long a child may take to end by itself when its value is dropped.
 const FAREWELL: Duration = Duration::from_secs(5);
 
@@ -60,9 +62,14 @@ impl Process {
         }
     }
 
-    /// Stops it in its tracks (SIGSTOP).
+    /// Stops it in its tracks (SIGSTOP), and returns when all its threads stand.
     pub fn pause(&mut self) -> Result<()> {
-        self.signal(Signal::SIGSTOP)
+        self.signal(Signal::SIGSTOP)?;
+        let patience = Patience::new(format!("process {} to stand still", self.pid()), STANDSTILL);
+        while !stands(self.pid()) {
+            patience.pause_blocking()?;
+        }
+        Ok(())
     }
 
     /// Lets it go on (SIGCONT).
@@ -189,6 +196,17 @@ impl Relative {
         }
         Ok(())
     }
+}
+
+/// Whether every thread of a process is stopped. Where there is no `/proc` nobody can tell, and the signal has to do.
+fn stands(pid: u32) -> bool {
+    let Ok(threads) = fs::read_dir(format!("/proc/{pid}/task")) else { return true };
+    let runs = |thread: fs::DirEntry| {
+        let stat = fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+        // The name, in parentheses, may hold anything; the state follows it.
+        stat.rsplit_once(')').is_some_and(|(_, fields)| !fields.trim_start().starts_with(['T', 't']))
+    };
+    !threads.flatten().any(runs)
 }
 
 /// The last lines of a log, for an error message.
