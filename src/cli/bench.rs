@@ -7,6 +7,7 @@ use clap::Args;
 
 use super::{Exit, Stop};
 use crate::bench::{self, Extent};
+use crate::config::Settings;
 use crate::dev::Binaries;
 
 /// How much to measure, and where to put it.
@@ -26,11 +27,9 @@ pub struct Bench {
     json: bool,
 }
 
-pub async fn run(args: Bench) -> Result<Exit, Stop> {
-    let named = |name| std::env::var_os(name).map(PathBuf::from);
-    let binaries =
-        Binaries::find(named("LASTUNIT_DEV__POSTGRES_BIN").as_deref(), named("LASTUNIT_DEV__NATS_SERVER").as_deref())
-            .map_err(Stop::Misuse)?;
+pub async fn run(args: Bench, settings: &Settings) -> Result<Exit, Stop> {
+    let dev = &settings.dev;
+    let binaries = Binaries::find(dev.postgres_bin.as_deref(), dev.nats_server.as_deref()).map_err(Stop::Misuse)?;
     let program = std::env::current_exe().context("this program's own file")?;
     let extent = Extent { orders: args.orders as usize, seconds: args.seconds };
     let report = Box::pin(bench::run(&binaries, &program, extent, |step| eprintln!("{step} …"))).await?;

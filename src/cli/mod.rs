@@ -106,7 +106,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Run => run::run(settings).await,
             Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
-            Command::Bench(args) => Box::pin(bench::run(args)).await,
+            Command::Bench(args) => Box::pin(bench::run(args, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
             Command::Story => story::run(&settings).await,
