@@ -91,12 +91,13 @@ impl Relay {
         let mut teller = Teller { relay: self, lane, session, doubted_to, reported: None };
         loop {
             let rung = self.outbox.notified();
-            if teller.tell_next().await? {
-                continue;
-            }
-            // The last words have been told.
-            if stop.is_cancelled() {
+            let round = teller.tell_next().await?;
+            // At the end the last words are told, unless there is nobody to tell them to.
+            if stop.is_cancelled() && round != Round::Told {
                 return Ok(());
+            }
+            if round != Round::Idle {
+                continue;
             }
             tokio::select! {
                 () = stop.cancelled() => {}
@@ -105,6 +106,17 @@ impl Relay {
             }
         }
     }
+}
+
+/// How a round of telling went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Round {
+    /// There was nothing to tell.
+    Idle,
+    /// Rows were told.
+    Told,
+    /// Some could not be told.
+    Failed,
 }
 
 /// A lane in its turn.
@@ -118,11 +130,11 @@ struct Teller<'a> {
 }
 
 impl Teller<'_> {
-    /// Tells the oldest rows. False where there is nothing to tell.
-    async fn tell_next(&mut self) -> anyhow::Result<bool> {
+    /// Tells the oldest rows.
+    async fn tell_next(&mut self) -> anyhow::Result<Round> {
         self.report().await?;
         let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
-        let Some(last) = rows.last() else { return Ok(false) };
+        let Some(last) = rows.last() else { return Ok(Round::Idle) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
         let (told, failure) = self.send(&rows, &parcels).await?;
         crash_point("relay::after_ack");
@@ -131,8 +143,9 @@ impl Teller<'_> {
             self.doubted_to = self.doubted_to.max(Some(last.id));
             report_failure(self.lane, &failure);
             tokio::time::sleep(PAUSE).await;
+            return Ok(Round::Failed);
         }
-        Ok(true)
+        Ok(Round::Told)
     }
 
     /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first

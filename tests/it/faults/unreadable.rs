@@ -6,7 +6,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Ground, Launch, Shop, order};
+use crate::support::{Ground, Launch, PATIENCE, Shop, order, wait_until};
 
 /// Publishes a header block as it is, past every client, and waits until the broker has it.
 async fn publish(ground: &Ground, subject: &str, block: &str, body: &str) {
@@ -48,7 +48,8 @@ async fn is_laid_to_rest(block: &str, kept: &[(&str, &str)]) {
     assert_eq!(tally, HashMap::from([("held".into(), 3), ("dead".into(), 1)]));
     shop.audit().await;
     for copy in &copies {
-        assert_eq!(copy.get("/readyz").await.0, 200, "{}", copy.stderr());
+        // A client that died is replaced; until then the copy says that it is not ready.
+        wait_until("the copy to be ready again", PATIENCE, async || copy.get("/readyz").await.0 == 200).await;
     }
 }
 
