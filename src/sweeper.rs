@@ -7,13 +7,10 @@ use anyhow::Context as _;
 use sqlx::Connection;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
-use uuid::Uuid;
 
 use crate::domain::{Kind, OrderKey, Review, ReviewKind, ReviewSubject};
-use crate::engine::{Engine, Item, Turn, Turnstile};
-use crate::messages;
-use crate::store::outbox::{Entry, Lane, Parcel};
-use crate::store::{Pool, due, outbox, reviews, waiting};
+use crate::engine::{Engine, Item, Turn, Turnstile, tell_reviews};
+use crate::store::{Pool, due, reviews, waiting};
 
 /// How many overdue orders are taken at once.
 const AT_ONCE: i64 = 1_000;
@@ -122,22 +119,7 @@ impl Sweeper {
             })
             .collect();
         let opened = reviews::open_many(&mut transaction, &questions, at).await?;
-        let told: Vec<_> = questions
-            .iter()
-            .zip(reviews::new_ids(&opened))
-            .filter_map(|(review, id)| Some(messages::review_opened(review, id?, Uuid::now_v7(), at)))
-            .collect();
-        let entries = told
-            .iter()
-            .map(|told| Entry::Event {
-                event_id: told.event_id,
-                subject: &told.subject,
-                body: &told.body,
-                traceparent: None,
-            })
-            .collect();
-        let at_us = i64::try_from(at.unix_timestamp_nanos() / 1000)?;
-        outbox::insert_many(&mut transaction, &[(Lane::Reservations, Parcel { at_us, entries })], at).await?;
+        tell_reviews(&mut transaction, &questions, &reviews::new_ids(&opened), at).await?;
         transaction.commit().await?;
         self.outbox.notify_waiters();
         Ok(())

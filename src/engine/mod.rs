@@ -20,5 +20,5 @@ mod turnstile;
 
 pub use batch::{Item, Reply, Settled, Verdict};
 pub use settle::{Engine, Turn, TurnLost};
-pub use tell::tell_figures;
+pub use tell::{tell_figures, tell_reviews};
 pub use turnstile::{Pass, Turnstile};

@@ -130,6 +130,22 @@ pub async fn tell_figures(
     outbox::insert_many(connection, &[(Lane::Stock, parcel)], at).await
 }
 
+/// Stores that these reviews were opened, to be told: for whoever asks a person without a command. `ids` are the rows of those that are new.
+pub async fn tell_reviews(
+    connection: &mut PgConnection,
+    reviews: &[Review],
+    ids: &[Option<i64>],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let told: Vec<_> = reviews
+        .iter()
+        .zip(ids)
+        .filter_map(|(review, id)| Some((messages::review_opened(review, (*id)?, Uuid::now_v7(), at), None)))
+        .collect();
+    let parcel = Parcel { at_us: microseconds(at)?, entries: told.iter().map(entry).collect() };
+    outbox::insert_many(connection, &[(Lane::Reservations, parcel)], at).await
+}
+
 /// Where a message wants its direct reply; what it says otherwise is ignored and counted.
 pub(super) fn reply_to(message: &Message, prefixes: &[String]) -> Option<String> {
     let asked = messages::reply_to(message.headers.as_ref())?;

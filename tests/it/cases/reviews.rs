@@ -109,3 +109,20 @@ async fn more_than_there_is_leaves_no_warehouse() {
     assert_eq!(shop.number("SELECT count(*) FROM stock").await, 2);
     stage.close().await;
 }
+
+/// Nobody else would ever notice an order that never comes.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_too_long_for_its_order_asks_a_person_once() {
+    let stage = Stage::open_with("[waiting]\nmax_s = 1").await;
+    let shop = &stage.shop;
+    shop.say("order.cancelled.web", json!({ "event_id": "c", "order_ref": "never" })).await;
+    let told = shop.wait_for("RESERVATIONS", 1).await.remove(0);
+    assert_eq!(told.subject, "review.opened.waited_too_long");
+    assert_eq!(told.body["kind"], "waited_too_long");
+    assert_eq!(told.body["subject"]["event_id"], "c");
+    assert_eq!(told.body["subject"]["subject"], "order.cancelled.web");
+    let open =
+        shop.number("SELECT count(*) FROM review_item WHERE kind = 'waited_too_long' AND resolved_at IS NULL").await;
+    assert_eq!(open, 1);
+    stage.close().await;
+}
