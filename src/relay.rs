@@ -11,8 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use async_nats::HeaderMap;
-use async_nats::jetstream;
+use async_nats::{Client, HeaderMap};
 use bytes::Bytes;
 use sqlx::{Connection, PgConnection};
 use tokio::sync::{Notify, oneshot};
@@ -47,7 +46,7 @@ pub struct Relay {
     /// Where the outbox is.
     pub database: Database,
     /// The broker.
-    pub jetstream: jetstream::Context,
+    pub client: Client,
     /// What streams and subjects are called there.
     pub topology: Arc<Topology>,
     /// Rung when something was stored to be told.
@@ -88,7 +87,8 @@ impl Relay {
         // The holder before may have told them without our knowing.
         let doubted_to = outbox::last_unsent(&mut session, lane).await?;
         drop(looked.take());
-        let mut teller = Teller { relay: self, lane, session, doubted_to, reported: None };
+        let window = Window::open(self.client.clone(), lane).await.context("no inbox for the relay")?;
+        let mut teller = Teller { relay: self, lane, session, window, doubted_to, reported: None };
         loop {
             let rung = self.outbox.notified();
             let round = teller.tell_next().await?;
@@ -124,6 +124,7 @@ struct Teller<'a> {
     relay: &'a Relay,
     lane: Lane,
     session: PgConnection,
+    window: Window,
     /// Rows up to this one may have been told before.
     doubted_to: Option<i64>,
     reported: Option<Instant>,
@@ -151,30 +152,24 @@ impl Teller<'_> {
     /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first
     /// that was not, and why that one was not.
     async fn send(&mut self, rows: &[Row], parcels: &[Parcel<'_>]) -> anyhow::Result<(usize, Option<Failure>)> {
-        let mut window = Window::new(self.lane);
         let mut ends = Vec::with_capacity(parcels.len());
         let mut failure = None;
+        self.window.begin();
         'rows: for (row, parcel) in rows.iter().zip(parcels) {
             let letters = dead_letters_of(&mut self.session, parcel).await?;
             for entry in &parcel.entries {
                 let Some(message) = self.relay.message(entry, row, parcel.at_us, &letters)? else { continue };
-                let sent = async {
-                    window.make_room().await?;
-                    let ack = self.relay.jetstream.publish_with_headers(message.subject, message.headers, message.body);
-                    window.push(ack.await?);
-                    Ok(())
-                };
-                if let Err(error) = sent.await {
-                    failure = Some(Failure::of(&error));
+                if let Err(error) = self.window.send(message).await {
+                    failure = Some(error);
                     break 'rows;
                 }
             }
-            ends.push(window.sent());
+            ends.push(self.window.sent());
         }
-        if let Err(error) = window.close().await {
-            failure = failure.or(Some(Failure::of(&error)));
+        if let Err(error) = self.window.close().await {
+            failure = failure.or(Some(error));
         }
-        Ok((ends.iter().filter(|end| **end <= window.acknowledged()).count(), failure))
+        Ok((ends.iter().filter(|end| **end <= self.window.acknowledged()).count(), failure))
     }
 
     /// Marks rows as told. What may have been told before is retold in the same transaction, so that no doubt is ever forgotten.

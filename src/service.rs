@@ -99,7 +99,7 @@ impl Started {
             looks.push(look);
             let relay = Relay {
                 database: settings.database.clone(),
-                jetstream: self.jetstream.clone(),
+                client: self.client.clone(),
                 topology: self.topology.clone(),
                 outbox: outbox.clone(),
             };

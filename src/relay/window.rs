@@ -1,73 +1,41 @@
 //! A bounded number of messages on their way, and why one did not arrive.
+//!
+//! All acknowledgements come to one inbox, each under the number of its message: a channel, a timer and a place in a map for every single message
+//! would cost more than telling it.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
-use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::{self, ErrorCode};
+use async_nats::{Client, Message, StatusCode, Subscriber};
+use futures::StreamExt;
+use serde::Deserialize;
 
+use super::Outbound;
 use crate::ops::metrics as names;
 use crate::store::outbox::Lane;
 
-/// How many messages of a lane may be unacknowledged: far fewer than the connection allows for all lanes together.
+/// How many messages of a lane may be unacknowledged: far fewer than the client queues for the inbox.
 const WINDOW: usize = 8_000;
+/// How long the broker may say nothing at all while something is unacknowledged.
+const ACKNOWLEDGE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Messages on their way, oldest first.
+/// Messages on their way, in rounds: what is said of an earlier round's message no longer counts.
 pub(super) struct Window {
-    unacknowledged: VecDeque<PublishAckFuture>,
-    acknowledged: usize,
+    client: Client,
     lane: Lane,
+    inbox: String,
+    answers: Subscriber,
+    /// The numbers of the round's first message, of the oldest that is not acknowledged, and of the next.
+    first: u64,
+    oldest: u64,
+    next: u64,
+    /// What was said of the oldest and of those after it. Usually in order; a duplicate may be known before what was sent ahead of it is stored.
+    said: VecDeque<Option<Result<(), Failure>>>,
 }
 
-impl Window {
-    pub fn new(lane: Lane) -> Self {
-        Self { unacknowledged: VecDeque::with_capacity(WINDOW), acknowledged: 0, lane }
-    }
-
-    /// How many were acknowledged, without a gap from the first on.
-    pub fn acknowledged(&self) -> usize {
-        self.acknowledged
-    }
-
-    /// Takes one more.
-    pub fn push(&mut self, ack: PublishAckFuture) {
-        self.unacknowledged.push_back(ack);
-    }
-
-    /// How many were sent.
-    pub fn sent(&self) -> usize {
-        self.acknowledged + self.unacknowledged.len()
-    }
-
-    /// Waits until one more may be on its way.
-    pub async fn make_room(&mut self) -> Result<(), PublishError> {
-        if self.unacknowledged.len() >= WINDOW { self.await_oldest().await } else { Ok(()) }
-    }
-
-    /// Waits for all, up to the first that fails.
-    pub async fn close(&mut self) -> Result<(), PublishError> {
-        let mut closed = Ok(());
-        while closed.is_ok() && !self.unacknowledged.is_empty() {
-            closed = self.await_oldest().await;
-        }
-        metrics::counter!(names::RELAY_PUBLISHED, "stream" => self.lane.stream()).increment(self.acknowledged as u64);
-        closed
-    }
-
-    async fn await_oldest(&mut self) -> Result<(), PublishError> {
-        if let Some(oldest) = self.unacknowledged.pop_front() {
-            let acknowledged = oldest.await;
-            if acknowledged.is_err() {
-                // Whatever came after it does not count: there would be a gap.
-                self.unacknowledged.clear();
-            }
-            acknowledged?;
-            self.acknowledged += 1;
-        }
-        Ok(())
-    }
-}
-
-/// Why a row could not be told.
+/// Why a message did not arrive.
+#[derive(Debug)]
 pub(super) enum Failure {
     /// The stream is full: it did not take the message, and will when there is room.
     Full,
@@ -75,11 +43,100 @@ pub(super) enum Failure {
     Unknown(String),
 }
 
-impl Failure {
-    pub fn of(error: &PublishError) -> Self {
-        let full = std::error::Error::source(error)
-            .and_then(|source| source.downcast_ref::<jetstream::Error>())
-            .is_some_and(|error| error.error_code() == ErrorCode::STREAM_STORE_FAILED);
-        if full && error.kind() != PublishErrorKind::TimedOut { Self::Full } else { Self::Unknown(error.to_string()) }
+/// An acknowledgement of JetStream's, or why there is none.
+#[derive(Deserialize)]
+struct Answer {
+    error: Option<jetstream::Error>,
+    seq: Option<u64>,
+}
+
+impl Window {
+    pub async fn open(client: Client, lane: Lane) -> anyhow::Result<Self> {
+        let inbox = client.new_inbox();
+        let answers = client.subscribe(format!("{inbox}.*")).await?;
+        Ok(Self { client, lane, inbox, answers, first: 0, oldest: 0, next: 0, said: VecDeque::with_capacity(WINDOW) })
+    }
+
+    /// Begins a round: nothing is on its way.
+    pub fn begin(&mut self) {
+        (self.first, self.oldest) = (self.next, self.next);
+        self.said.clear();
+    }
+
+    /// How many of the round were sent.
+    pub fn sent(&self) -> u64 {
+        self.next - self.first
+    }
+
+    /// How many of the round were acknowledged, without a gap from the first on.
+    pub fn acknowledged(&self) -> u64 {
+        self.oldest - self.first
+    }
+
+    /// Sends one more, when there is room for it.
+    pub async fn send(&mut self, message: Outbound) -> Result<(), Failure> {
+        while self.said.len() >= WINDOW {
+            self.hear().await?;
+        }
+        let reply = format!("{}.{}", self.inbox, self.next);
+        self.client
+            .publish_with_reply_and_headers(message.subject, reply, message.headers, message.body)
+            .await
+            .map_err(|error| Failure::Unknown(error.to_string()))?;
+        self.said.push_back(None);
+        self.next += 1;
+        Ok(())
+    }
+
+    /// Waits for all, up to the first that fails. What came after that one does not count: there would be a gap.
+    pub async fn close(&mut self) -> Result<(), Failure> {
+        let mut closed = Ok(());
+        while closed.is_ok() && !self.said.is_empty() {
+            closed = self.hear().await;
+        }
+        metrics::counter!(names::RELAY_PUBLISHED, "stream" => self.lane.stream()).increment(self.acknowledged());
+        closed
+    }
+
+    /// Hears of one message. After a failure nothing of the round is waited for any more.
+    async fn hear(&mut self) -> Result<(), Failure> {
+        let heard = self.hear_of_one().await;
+        if heard.is_err() {
+            self.said.clear();
+        }
+        heard
+    }
+
+    async fn hear_of_one(&mut self) -> Result<(), Failure> {
+        let answer = tokio::time::timeout(ACKNOWLEDGE_WITHIN, self.answers.next())
+            .await
+            .map_err(|_| Failure::Unknown("the broker acknowledged nothing in time".into()))?
+            .ok_or_else(|| Failure::Unknown("the connection was closed".into()))?;
+        let number: Option<u64> = answer.subject.rsplit('.').next().and_then(|number| number.parse().ok());
+        let place = number.and_then(|number| usize::try_from(number.checked_sub(self.oldest)?).ok());
+        if let Some(said) = place.and_then(|place| self.said.get_mut(place)) {
+            *said = Some(read(&answer));
+        }
+        while let Some(said) = self.said.front_mut().and_then(Option::take) {
+            said?;
+            self.said.pop_front();
+            self.oldest += 1;
+        }
+        Ok(())
+    }
+}
+
+fn read(answer: &Message) -> Result<(), Failure> {
+    if answer.status == Some(StatusCode::NO_RESPONDERS) {
+        return Err(Failure::Unknown("no stream takes its subject".into()));
+    }
+    match serde_json::from_slice(&answer.payload) {
+        Ok(Answer { error: None, seq: Some(_) }) => Ok(()),
+        Ok(Answer { error: Some(error), .. }) if error.error_code() == ErrorCode::STREAM_STORE_FAILED => {
+            Err(Failure::Full)
+        }
+        Ok(Answer { error: Some(error), .. }) => Err(Failure::Unknown(error.to_string())),
+        Ok(Answer { error: None, seq: None }) => Err(Failure::Unknown("the answer is no acknowledgement".into())),
+        Err(error) => Err(Failure::Unknown(error.to_string())),
     }
 }

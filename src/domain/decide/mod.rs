@@ -191,12 +191,13 @@ impl<'a> Work<'a> {
         let mut decision = self.ledger.finish();
         decision.forgotten = forgotten(self.batch, &self.outcomes, &self.seen);
         decision.outcomes = self.outcomes;
-        let mut entries: Vec<Entry> = self.orders.into_values().collect();
-        entries.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        for entry in entries {
+        for entry in self.orders.into_values() {
             entry.write(&mut decision);
         }
+        // The map has no order of its own. Most orders are new and change nothing that is stored: there is little to sort.
         decision.new_reservations.sort_unstable_by_key(|new| new.reservation.id.place());
+        decision.reservations.sort_unstable_by_key(|change| change.id);
+        decision.orders.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         decision
     }
 }
