@@ -86,19 +86,11 @@ impl Load {
 
     /// Publishes as fast as the broker acknowledges.
     async fn publish(&self, messages: Vec<String>) -> anyhow::Result<()> {
-        let mut waiting: VecDeque<PublishAckFuture> = VecDeque::with_capacity(WINDOW);
+        let mut producer = Producer::new(&self.js);
         for message in messages {
-            if waiting.len() >= WINDOW
-                && let Some(oldest) = waiting.pop_front()
-            {
-                oldest.await?;
-            }
-            waiting.push_back(self.js.publish("order.created.web", message.into()).await?);
+            producer.publish(message).await?;
         }
-        for ack in waiting {
-            ack.await?;
-        }
-        Ok(())
+        producer.finish().await
     }
 
     /// Puts units on shelves by stock-takes and waits until they are there.
@@ -148,22 +140,48 @@ impl Load {
         };
         let publishing = async {
             let mut ticks = tokio::time::interval(Duration::from_micros(1_000_000 / pace.per_second as u64));
-            let mut acks = Vec::with_capacity(orders);
+            let mut producer = Producer::new(&self.js);
             for n in 0..orders {
                 ticks.tick().await;
                 let event = Uuid::new_v4();
                 let body = order(&event, &skus[n % skus.len()]);
                 published.lock().unwrap_or_else(PoisonError::into_inner).insert(event.to_string(), Instant::now());
-                acks.push(self.js.publish("order.created.web", body.into()).await?);
+                producer.publish(body).await?;
             }
-            for ack in acks {
-                ack.await?;
-            }
-            anyhow::Ok(())
+            producer.finish().await
         };
         let (histogram, sent) = tokio::join!(reading, publishing);
         sent?;
         Ok(Latency::of(pace.per_second, &histogram?))
+    }
+}
+
+/// A checkout that leaves a bounded number of its orders unacknowledged.
+struct Producer<'a> {
+    js: &'a jetstream::Context,
+    waiting: VecDeque<PublishAckFuture>,
+}
+
+impl<'a> Producer<'a> {
+    fn new(js: &'a jetstream::Context) -> Self {
+        Self { js, waiting: VecDeque::with_capacity(WINDOW) }
+    }
+
+    async fn publish(&mut self, order: String) -> anyhow::Result<()> {
+        if self.waiting.len() >= WINDOW
+            && let Some(oldest) = self.waiting.pop_front()
+        {
+            oldest.await?;
+        }
+        self.waiting.push_back(self.js.publish("order.created.web", order.into()).await?);
+        Ok(())
+    }
+
+    async fn finish(self) -> anyhow::Result<()> {
+        for ack in self.waiting {
+            ack.await?;
+        }
+        Ok(())
     }
 }
 

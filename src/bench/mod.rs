@@ -60,8 +60,10 @@ pub async fn run(
     let mut report = Report { extent: extent.orders, ..Report::default() };
     for connections in CONNECTIONS {
         progress(&format!("one transaction per order, one hot SKU, {connections} connections"));
-        let database = servers.postgres.create_database(&format!("naive_{connections}"), None).await?;
+        let database = servers.postgres.create_database("naive", None).await?;
         report.naive.push((connections, naive::rate(&database, connections, extent.seconds).await?));
+        // What one measurement leaves behind, autovacuum and write-back, is no part of the next.
+        servers.postgres.drop_database("naive").await?;
     }
 
     let database = servers.postgres.create_database("lastunit_bench", None).await?;

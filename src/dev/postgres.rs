@@ -98,13 +98,24 @@ impl PrivatePostgres {
 
     /// Makes a database, a copy of `template` if there is one (which nobody may be connected to), and returns its URL.
     pub async fn create_database(&self, name: &str, template: Option<&str>) -> Result<String> {
-        let quote = |word: &str| format!("\"{}\"", word.replace('"', "\"\""));
         let template = template.unwrap_or("template1");
-        let statement = format!("CREATE DATABASE {} TEMPLATE {}", quote(name), quote(template));
+        let statement = format!("CREATE DATABASE {} TEMPLATE {}", quoted(name), quoted(template));
         let mut connection = PgConnection::connect(&self.url_of("postgres")).await?;
         sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await?;
         connection.close().await?;
         Ok(self.url_of(name))
+    }
+
+    /// Drops a database of that name, and writes down all that is unwritten of any.
+    ///
+    /// # Errors
+    /// The server's own.
+    pub async fn drop_database(&self, name: &str) -> Result<()> {
+        let mut connection = PgConnection::connect(&self.url_of("postgres")).await?;
+        let statement = format!("DROP DATABASE {}", quoted(name));
+        sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await?;
+        sqlx::query("CHECKPOINT").execute(&mut connection).await?;
+        Ok(connection.close().await?)
     }
 
     /// The postmaster's process id, while there is one.
@@ -288,4 +299,8 @@ impl PrivatePostgres {
         }
         Ok(())
     }
+}
+
+fn quoted(word: &str) -> String {
+    format!("\"{}\"", word.replace('"', "\"\""))
 }
