@@ -4,7 +4,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail};
 use async_nats::jetstream;
 use async_nats::jetstream::context::PublishAckFuture;
 use futures::StreamExt;
@@ -12,6 +12,8 @@ use hdrhistogram::Histogram;
 use serde::Deserialize;
 use sqlx::PgPool;
 use uuid::Uuid;
+
+use super::tap::Tap;
 
 /// How many publications may be unacknowledged at once.
 const WINDOW: usize = 4_000;
@@ -47,6 +49,7 @@ pub(super) struct Latency {
 pub(super) struct Load {
     js: jetstream::Context,
     client: async_nats::Client,
+    nats: String,
     db: PgPool,
 }
 
@@ -59,7 +62,7 @@ impl Load {
     pub async fn connect(nats: &str, database: &str) -> anyhow::Result<Self> {
         let client = async_nats::ConnectOptions::new().subscription_capacity(1_000_000).connect(nats).await?;
         let js = jetstream::ContextBuilder::new().max_ack_inflight(2 * WINDOW).build(client.clone());
-        Ok(Self { js, client, db: PgPool::connect_lazy(database)? })
+        Ok(Self { js, client, nats: nats.to_owned(), db: PgPool::connect_lazy(database)? })
     }
 
     /// Orders per second, from the first publication to the last answer.
@@ -70,15 +73,15 @@ impl Load {
         self.stock(&skus, rush.units_each).await?;
         let messages: Vec<String> = (0..orders).map(|n| order(&Uuid::new_v4(), &skus[n % skus.len()])).collect();
 
-        let mut answers = self.client.subscribe("reservation.>").await?;
+        let mut answers = Tap::open(&self.nats, "reservation.>").await?;
         let begun = Instant::now();
         let reading = async {
             for _ in 0..orders {
-                let next = tokio::time::timeout(PATIENCE, answers.next()).await;
-                ensure!(next.is_ok_and(|answer| answer.is_some()), "some orders were not answered");
+                answers.next().await?;
             }
             anyhow::Ok(begun.elapsed())
         };
+        let reading = async { tokio::time::timeout(PATIENCE, reading).await.context("some orders were not answered")? };
         let (published, read) = tokio::join!(self.publish(messages), reading);
         published?;
         Ok(orders as f64 / read?.as_secs_f64())

@@ -14,6 +14,7 @@ mod naive;
 mod report;
 mod statements;
 mod subject;
+mod tap;
 
 use std::path::Path;
 
