@@ -10,10 +10,8 @@ use crate::config::Nats;
 
 /// How long one server may take to answer a first connection.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
-/// How long the broker may take to acknowledge what was published.
-const ACKNOWLEDGE_WITHIN: Duration = Duration::from_secs(5);
-/// How many messages may be on their way at once: more than the rows that the relay sends in one go hold.
-const IN_FLIGHT: usize = 50_000;
+/// How long the broker may take to answer a request about streams and consumers.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
 
 /// What is known of the connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +73,7 @@ fn note(connection: &watch::Sender<Connection>, event: &Event) {
     }
 }
 
-/// Streams over this connection. Nothing that is published counts before the broker has acknowledged it.
+/// Streams over this connection.
 pub fn jetstream(client: Client) -> async_nats::jetstream::Context {
-    async_nats::jetstream::ContextBuilder::new().timeout(ACKNOWLEDGE_WITHIN).max_ack_inflight(IN_FLIGHT).build(client)
+    async_nats::jetstream::ContextBuilder::new().timeout(ANSWER_WITHIN).build(client)
 }
