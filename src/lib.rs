@@ -22,6 +22,7 @@
 //! | [`relay`] | outbox to JetStream, in order |
 //! | [`import`] | CSV files in: opening figures, the channels' warehouses |
 //! | [`sweeper`] | what is overdue becomes commands |
+//! | [`retention`] | what was kept long enough is let go of |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
 //! | [`bench`](mod@bench) | what it can do, measured beside one transaction per order |
@@ -50,6 +51,7 @@ pub mod import;
 pub mod messages;
 pub mod ops;
 pub mod relay;
+pub mod retention;
 pub mod service;
 pub mod shutdown;
 pub mod store;

@@ -21,6 +21,7 @@ use crate::domain::{Channel, HoldBounds, Policy};
 use crate::engine::Engine;
 use crate::ops::{Readiness, http};
 use crate::relay::{self, Relay};
+use crate::retention::{self, Retention};
 use crate::shutdown::Shutdown;
 use crate::store::Pool;
 use crate::store::outbox::Lane;
@@ -123,6 +124,7 @@ impl Started {
             };
             deciders.spawn(sweeper::run(sweeper, taking.clone()));
         }
+        deciders.spawn(retention::run(Retention::new(self.pool.clone(), settings), taking.clone()));
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),

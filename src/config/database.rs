@@ -6,6 +6,7 @@ use secrecy::{ExposeSecret, SecretString};
 use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgConnectOptions;
 
+use super::MAX_SPAN_S;
 use super::problems::Problems;
 use super::secret;
 
@@ -28,6 +29,8 @@ pub struct Database {
     pub statement_timeout_ms: u64,
     /// How long a transaction may stand idle before the server ends it, in milliseconds, 1000 to a day.
     pub idle_in_transaction_timeout_ms: u64,
+    /// How old somebody's transaction may be, in seconds, 1 to ten years, before the log warns: as long as it is open no dead row is removed.
+    pub snapshot_warn_s: u64,
     /// Whether `run` applies pending migrations first.
     pub migrate: bool,
 }
@@ -41,6 +44,7 @@ impl Default for Database {
             lock_timeout_ms: 2_000,
             statement_timeout_ms: 30_000,
             idle_in_transaction_timeout_ms: 15_000,
+            snapshot_warn_s: 3_600,
             migrate: true,
         }
     }
@@ -62,6 +66,7 @@ impl Database {
         problems.within("database.statement_timeout_ms", self.statement_timeout_ms, 1..=DAY_MS);
         problems.within("database.lock_timeout_ms", self.lock_timeout_ms, 1..=self.statement_timeout_ms.max(1));
         problems.within("database.idle_in_transaction_timeout_ms", self.idle_in_transaction_timeout_ms, 1_000..=DAY_MS);
+        problems.within("database.snapshot_warn_s", self.snapshot_warn_s, 1..=MAX_SPAN_S);
     }
 }
 

@@ -13,6 +13,7 @@ use serde::Serialize;
 mod batch;
 mod channels;
 mod database;
+mod dead_letters;
 mod dev;
 mod hold;
 mod http;
@@ -39,6 +40,7 @@ mod tests;
 pub use batch::Batch;
 pub use channels::{ChannelKind, ChannelSettings};
 pub use database::Database;
+pub use dead_letters::DeadLetters;
 pub use dev::Dev;
 pub use hold::Hold;
 pub use http::Http;
@@ -89,6 +91,8 @@ pub struct Settings {
     pub outbox: Outbox,
     /// How long event ids are remembered.
     pub inbox: Inbox,
+    /// How long resolved dead letters are kept.
+    pub dead_letters: DeadLetters,
     /// Where replies may be sent.
     pub replies: Replies,
     /// Health, metrics, console.
@@ -130,6 +134,7 @@ impl Settings {
             batch: layers.section("batch"),
             outbox: layers.section("outbox"),
             inbox: layers.section("inbox"),
+            dead_letters: layers.section("dead_letters"),
             replies: layers.section("replies"),
             http: Http::read(&mut layers),
             channels: channels::read(&mut layers),
@@ -163,6 +168,7 @@ impl Settings {
         self.batch.judge(problems);
         self.outbox.judge(problems);
         self.inbox.judge(problems);
+        self.dead_letters.judge(problems);
         self.replies.judge(problems);
         self.http.judge(problems);
         for (name, channel) in &self.channels {

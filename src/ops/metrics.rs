@@ -30,10 +30,21 @@ pub const EXPIRED_ORDERS: &str = "lastunit_expired_orders_total";
 pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
+/// What no kept row is older than, in seconds. Gauge; label `kept`: `inbox`, `outbox`, `dead_letters` (since it was resolved).
+pub const KEPT_OLDEST_SECONDS: &str = "lastunit_kept_oldest_seconds";
+/// Generations emptied and begun anew. Counter; label `kept`.
+pub const ROTATIONS: &str = "lastunit_rotations_total";
+/// For how many seconds a generation should have been emptied and could not be. Gauge; label `kept`. Above some minutes somebody should look:
+/// something is not told, or a session holds a table open.
+pub const ROTATION_OVERDUE_SECONDS: &str = "lastunit_rotation_overdue_seconds";
+/// Resolved dead letters let go of. Counter.
+pub const DEAD_LETTERS_PRUNED: &str = "lastunit_dead_letters_pruned_total";
+/// Age of the oldest transaction in the database that keeps dead rows from being removed, 0 without any. Gauge.
+pub const OLDEST_SNAPSHOT_SECONDS: &str = "lastunit_oldest_snapshot_seconds";
 
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
-    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT] {
+    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT, DEAD_LETTERS_PRUNED] {
         counter!(name).absolute(0);
     }
     counter!(DEAD_LETTERS, "reason" => Reason::Internal.word()).absolute(0);
@@ -50,4 +61,9 @@ pub fn describe() {
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
+    describe_gauge!(KEPT_OLDEST_SECONDS, Unit::Seconds, "What no kept row is older than.");
+    describe_counter!(ROTATIONS, "Generations emptied and begun anew.");
+    describe_gauge!(ROTATION_OVERDUE_SECONDS, Unit::Seconds, "For how long a generation could not be emptied.");
+    describe_counter!(DEAD_LETTERS_PRUNED, "Resolved dead letters let go of.");
+    describe_gauge!(OLDEST_SNAPSHOT_SECONDS, Unit::Seconds, "Age of the oldest transaction that keeps dead rows.");
 }

@@ -1,6 +1,7 @@
 //! Messages that could not be processed, whole.
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -107,4 +108,21 @@ fn storable(text: &str) -> String {
 /// Reads dead letters back.
 pub async fn load_many(connection: &mut PgConnection, ids: &[i64]) -> Result<Vec<DeadLetter>, StoreError> {
     Ok(sqlx::query_as(include_str!("dead_letters_load.sql")).bind(ids).fetch_all(connection).await?)
+}
+
+/// Lets go of at most `limit` dead letters that were resolved longer than `keep` ago and that nothing in the outbox tells of. Returns how many.
+///
+/// # Errors
+/// The database's own.
+pub async fn prune(connection: &mut PgConnection, keep: Duration, limit: i64) -> Result<u64, StoreError> {
+    let prune = sqlx::query(include_str!("dead_letters_prune.sql")).bind(keep.as_secs_f64()).bind(limit);
+    Ok(prune.execute(connection).await?.rows_affected())
+}
+
+/// For how many seconds the one resolved longest ago has been resolved, 0 without any.
+///
+/// # Errors
+/// The database's own.
+pub async fn oldest_resolved_s(connection: &mut PgConnection) -> Result<f64, StoreError> {
+    Ok(sqlx::query_scalar(include_str!("dead_letters_oldest.sql")).fetch_one(connection).await?)
 }

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use sqlx::PgConnection;
 
-use super::{StoreError, changed_all};
+use super::{StoreError, changed_all, generations};
 use crate::domain::{Digest, EventKey, FiledDocument, Text, Timestamp};
 
-/// Claims events and tells which were claimed before. `events` are sorted and each stands there once.
+/// Claims events and tells which were claimed before, as far back as they are kept. `events` are sorted and each stands there once.
 pub async fn claim_many(connection: &mut PgConnection, events: &[EventKey]) -> Result<HashSet<EventKey>, StoreError> {
     if events.is_empty() {
         return Ok(HashSet::new());
     }
+    generations::hold_still(connection).await?;
     let claimed: HashSet<(String, String)> = sqlx::query_as(include_str!("inbox.sql"))
         .bind(subjects(events))
         .bind(ids(events))

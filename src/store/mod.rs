@@ -7,6 +7,8 @@
 pub mod dead_letters;
 pub mod due;
 pub mod fault;
+pub mod generations;
+pub mod horizon;
 pub mod inbox;
 pub mod journal;
 pub mod known;

@@ -1,11 +1,13 @@
 //! What must be told: one row per transaction and stream, kept until the broker has acknowledged it and for some time after.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
-use super::StoreError;
+use super::{StoreError, changed_all};
 use crate::domain::Timestamp;
 
 /// The outbound streams; each is told in its own lane.
@@ -123,13 +125,13 @@ pub async fn insert_many(
         return Ok(());
     }
     let packed = told.iter().map(|(_, parcel)| parcel.pack()).collect::<Result<Vec<_>, _>>()?;
-    sqlx::query(include_str!("outbox_insert.sql"))
+    let inserted = sqlx::query(include_str!("outbox_insert.sql"))
         .bind(told.iter().map(|(lane, _)| lane.stream()).collect::<Vec<_>>())
         .bind(packed)
         .bind(at)
         .execute(connection)
         .await?;
-    Ok(())
+    changed_all("outbox rows", &inserted, told.len())
 }
 
 /// The oldest rows of a lane that have not been told.
@@ -153,6 +155,42 @@ pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(),
 /// How many rows of a lane are untold, and the age of the oldest in seconds.
 pub async fn backlog(connection: &mut PgConnection, lane: Lane) -> Result<(i64, f64), StoreError> {
     Ok(sqlx::query_as(include_str!("outbox_backlog.sql")).bind(lane.stream()).fetch_one(connection).await?)
+}
+
+/// Why a generation of the outbox cannot be thrown away.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Needed {
+    /// A stream has not been told all of it.
+    Untold {
+        /// The stream, without prefix.
+        stream: String,
+        /// For how many seconds its oldest row has waited.
+        seconds: f64,
+    },
+    /// All of it was told, the last of it too lately.
+    ToldLately,
+}
+
+/// Whether something of a generation is needed still: rows are kept until they were told, and for `keep` after that.
+///
+/// # Errors
+/// The database's own.
+pub async fn needed(
+    connection: &mut PgConnection,
+    generation: i16,
+    keep: Duration,
+) -> Result<Option<Needed>, StoreError> {
+    let lanes: Vec<(String, Option<f64>, bool)> = sqlx::query_as(include_str!("outbox_needed.sql"))
+        .bind(generation)
+        .bind(keep.as_secs_f64())
+        .bind(Lane::ALL.map(Lane::stream).as_slice())
+        .fetch_all(connection)
+        .await?;
+    let untold = lanes
+        .iter()
+        .find_map(|(stream, untold, _)| Some(Needed::Untold { stream: stream.clone(), seconds: (*untold)? }));
+    let told_lately = lanes.iter().any(|(_, _, lately)| *lately);
+    Ok(untold.or(told_lately.then_some(Needed::ToldLately)))
 }
 
 #[cfg(test)]

@@ -89,8 +89,8 @@ async fn a_batch_of_hundreds_costs_as_many_statements_as_a_batch_of_one() {
         sorted.sort();
         let before = sorted.len();
         sorted.dedup();
-        // The inbox is claimed twice: by what is no order, and by repeats of orders.
-        assert!(before - sorted.len() <= 1, "{xid} runs a statement again and again: {statements:#?}");
+        // The inbox is held still and claimed twice: by what is no order, and by repeats of orders.
+        assert!(before - sorted.len() <= 2, "{xid} runs a statement again and again: {statements:#?}");
     }
     shop.audit().await;
 }
