@@ -43,7 +43,7 @@ pub async fn run(
     metrics: PrometheusHandle,
     greet: impl FnOnce(SocketAddr) + Send + 'static,
 ) -> Result<(), Stop> {
-    let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
+    let topology = Topology::of(&settings.streams)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
     let readiness = Readiness::awaiting(&["postgres", "nats", "streams"]);
     let http = http::bind(&settings.http).await.map_err(Stop::Misuse)?;

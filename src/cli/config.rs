@@ -43,7 +43,7 @@ fn check(settings: &Settings) -> Result<Exit, Stop> {
 
 /// What only the stream files can tell: `inbox.keep_s` must be above the `max_age` of every inbound stream.
 fn judge_streams(settings: &Settings) -> Result<(), Stop> {
-    let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
+    let topology = Topology::of(&settings.streams)?;
     Ok(topology.judge(Duration::from_secs(settings.inbox.keep_s))?)
 }
 

@@ -36,7 +36,7 @@ pub enum Streams {
 }
 
 pub async fn run(command: Streams, settings: &Settings) -> Result<Exit, Stop> {
-    let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
+    let topology = Topology::of(&settings.streams)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
     let work = async {
         let (connection, _) = tokio::sync::watch::channel(broker::Connection::Up(0));

@@ -16,11 +16,13 @@ pub struct Streams {
     pub dir: Option<PathBuf>,
     /// Whether `run` creates and updates streams and consumers first.
     pub apply: bool,
+    /// On how many nodes of a cluster each stream stands, 1, 3 or 5; 0: what its file says.
+    pub replicas: u8,
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        Self { prefix: String::new(), dir: None, apply: true }
+        Self { prefix: String::new(), dir: None, apply: true, replicas: 0 }
     }
 }
 
@@ -33,6 +35,10 @@ impl Streams {
         }
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.add("streams.dir", format_args!("{} is not a directory", dir.display()));
+        }
+        // An even number tolerates no more losses than the odd one below it.
+        if ![0, 1, 3, 5].contains(&self.replicas) {
+            problems.add("streams.replicas", format_args!("{} is not 0, 1, 3 or 5", self.replicas));
         }
     }
 }

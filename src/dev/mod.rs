@@ -5,6 +5,7 @@
 
 mod account;
 mod binaries;
+mod cluster;
 mod leash;
 mod nats;
 mod patience;
@@ -16,6 +17,7 @@ mod servers;
 
 pub use account::Account;
 pub use binaries::Binaries;
+pub use cluster::PrivateCluster;
 pub use leash::Leash;
 pub use nats::{NatsOptions, PrivateNats};
 pub use patience::Patience;

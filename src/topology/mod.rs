@@ -33,6 +33,8 @@ use std::path::Path;
 use async_nats::jetstream::consumer::pull;
 use serde_json::{Map, Value};
 
+use crate::config::Streams;
+
 pub use apply::{Action, Change};
 pub use compare::{Difference, FieldDifference, Nature, Object, State};
 pub use error::TopologyError;
@@ -96,6 +98,23 @@ impl Topology {
     /// is no subject token.
     pub fn load(dir: Option<&Path>, prefix: &str) -> Result<Self, TopologyError> {
         files::load(dir, prefix)
+    }
+
+    /// What the settings ask for.
+    ///
+    /// # Errors
+    ///
+    /// As [`Topology::load`].
+    pub fn of(settings: &Streams) -> Result<Self, TopologyError> {
+        Ok(Self::load(settings.dir.as_deref(), &settings.prefix)?.replicated(settings.replicas))
+    }
+
+    /// The same on so many nodes of a cluster; on as many as the files say where it is 0. Consumers stand where their streams do.
+    fn replicated(mut self, replicas: u8) -> Self {
+        for stream in self.streams.iter_mut().filter(|_| replicas > 0) {
+            stream.config.insert("num_replicas".to_owned(), replicas.into());
+        }
+        self
     }
 
     /// The stream of that family: `ORDERS`.

@@ -1,6 +1,7 @@
 //! Faults: the program dies at its crash points, servers die under load, messages are poison. Afterwards every test asks the same three
 //! questions: is everything settled, do the invariants hold, was every event answered exactly once.
 
+mod cluster;
 mod copies;
 mod crashes;
 mod deadlocks;

@@ -23,9 +23,13 @@ pub struct Sale {
 impl Sale {
     /// Opens and waits until a good part of the buyers has been served.
     pub async fn on(ground: Ground) -> Self {
-        let launch = Launch::impatient(&ground);
+        let (launch, shop) = (Launch::impatient(&ground), Shop::open(&ground).await);
+        Self::of(ground, launch, shop).await
+    }
+
+    /// The same with a program and a broker of the test's choice.
+    pub async fn of(ground: Ground, launch: Launch, shop: Shop) -> Self {
         let copies = [launch.ready(&["run"]).await, launch.ready(&["run"]).await];
-        let shop = Shop::open(&ground).await;
         shop.count_many(&SKUS.map(|sku| (sku, UNITS)), "main").await;
         let load = shop.load(buyers("sale", &SKUS).take(BUYERS));
         let sale = Self { launch, copies, shop, ground, load };

@@ -70,7 +70,13 @@ pub fn order(event_id: &str, order_ref: &str, sku: &str) -> Value {
 impl Shop {
     /// Opens on the test's ground.
     pub async fn open(ground: &Ground) -> Self {
-        let client = async_nats::connect(ground.nats.url()).await.unwrap();
+        Self::open_at(ground, &ground.nats.url()).await
+    }
+
+    /// Opens on the test's database and another broker than its own.
+    pub async fn open_at(ground: &Ground, nats: &str) -> Self {
+        let addresses: Vec<&str> = nats.split(',').collect();
+        let client = async_nats::connect(addresses).await.unwrap();
         let db = PgPoolOptions::new().max_connections(4).connect_lazy(&ground.database_url).unwrap();
         Self { js: jetstream::new(client), db }
     }
