@@ -31,6 +31,13 @@ pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
 
+/// What the last audit of this copy found. Gauge; label `invariant`, 1 to 7. Anything above 0 should page somebody.
+pub const AUDIT_FINDINGS: &str = "lastunit_audit_findings";
+/// When the last audit of this copy ended, in seconds since 1970. Gauge.
+pub const AUDIT_LAST_TIME: &str = "lastunit_audit_last_timestamp_seconds";
+/// How long it took. Gauge.
+pub const AUDIT_SECONDS: &str = "lastunit_audit_duration_seconds";
+
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
     for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT] {
@@ -49,5 +56,8 @@ pub fn describe() {
     describe_counter!(RELAY_FAILURES, "Publications that failed.");
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
+    describe_gauge!(AUDIT_FINDINGS, Unit::Count, "What the last audit found, by invariant.");
+    describe_gauge!(AUDIT_LAST_TIME, Unit::Seconds, "When the last audit ended.");
+    describe_gauge!(AUDIT_SECONDS, Unit::Seconds, "How long the last audit took.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
 }
