@@ -1,10 +1,14 @@
-//! The connection to NATS.
+//! The connection to NATS, and reading a stream over it.
+
+mod reading;
 
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions, Event};
 use secrecy::ExposeSecret;
 use tokio::sync::watch;
+
+pub use reading::{From, Reading};
 
 use crate::config::Nats;
 

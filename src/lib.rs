@@ -23,6 +23,7 @@
 //! | [`import`] | CSV files in: opening figures, the channels' warehouses |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
+//! | [`audit`] | the invariants, asked of tables and streams |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
 //! | [`bench`](mod@bench) | what it can do, measured beside one transaction per order |
@@ -38,6 +39,7 @@
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
 
+pub mod audit;
 pub mod bench;
 pub mod broker;
 pub mod cli;

@@ -254,7 +254,7 @@ fn turn_of(lane: Lane) -> TurnOf {
 }
 
 /// The stock rows that a parcel tells of.
-fn stock_keys<'a>(parcel: &'a Parcel<'_>) -> impl Iterator<Item = StockKey> + 'a {
+pub(crate) fn stock_keys<'a>(parcel: &'a Parcel<'_>) -> impl Iterator<Item = StockKey> + 'a {
     parcel.entries.iter().filter_map(|entry| match entry {
         Entry::Event { subject, .. } => messages::parse_stock_subject(subject),
         Entry::DeadLetter(_) => None,

@@ -14,6 +14,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use crate::audit;
 use crate::cli::Stop;
 use crate::config::Settings;
 use crate::consume::{self, Desk, Limits};
@@ -125,6 +126,17 @@ impl Started {
             deciders.spawn(sweeper::run(sweeper, taking.clone()));
         }
         deciders.spawn(retention::run(Retention::new(self.pool.clone(), settings), taking.clone()));
+        if settings.audit.every_s > 0 {
+            let schedule = audit::Schedule {
+                pool: self.pool.clone(),
+                database: settings.database.clone(),
+                nats: settings.nats.clone(),
+                topology: self.topology.clone(),
+                outbox: outbox.clone(),
+                every: Duration::from_secs(settings.audit.every_s),
+            };
+            deciders.spawn(audit::run_schedule(schedule, taking.clone()));
+        }
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),

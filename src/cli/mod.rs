@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand};
 
 use crate::config::Settings;
 
+mod audit;
 mod bench;
 mod config;
 pub(crate) mod database;
@@ -64,6 +65,8 @@ enum Command {
     Dev(dev::Dev),
     /// Apply pending migrations to the database.
     Migrate,
+    /// Check the invariants of tables and streams; ends with 1 where something was found.
+    Audit(audit::Audit),
     /// Measure on private servers: throughput beside one transaction per order, latency, statements per batch.
     Bench(bench::Bench),
     /// Show or apply the topology: streams and durable consumers.
@@ -106,6 +109,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Run => run::run(settings).await,
             Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
+            Command::Audit(command) => Box::pin(audit::run(&command, &settings)).await,
             Command::Bench(args) => Box::pin(bench::run(args, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,

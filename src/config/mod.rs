@@ -10,6 +10,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+mod audit;
 mod batch;
 mod channels;
 mod database;
@@ -37,6 +38,7 @@ mod waiting;
 #[cfg(test)]
 mod tests;
 
+pub use audit::Audit;
 pub use batch::Batch;
 pub use channels::{ChannelKind, ChannelSettings};
 pub use database::Database;
@@ -85,6 +87,8 @@ pub struct Settings {
     pub waiting: Waiting,
     /// The timer that looks for what is overdue.
     pub sweeper: Sweeper,
+    /// The audit that `run` makes by itself.
+    pub audit: Audit,
     /// How much one transaction takes.
     pub batch: Batch,
     /// How long what was told is kept.
@@ -131,6 +135,7 @@ impl Settings {
             payments: Payments::read(&mut layers),
             waiting: layers.section("waiting"),
             sweeper: layers.section("sweeper"),
+            audit: layers.section("audit"),
             batch: layers.section("batch"),
             outbox: layers.section("outbox"),
             inbox: layers.section("inbox"),
@@ -165,6 +170,7 @@ impl Settings {
         self.payments.judge(problems);
         self.waiting.judge(problems);
         self.sweeper.judge(problems);
+        self.audit.judge(problems);
         self.batch.judge(problems);
         self.outbox.judge(problems);
         self.inbox.judge(problems);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::command::{AskedSlot, DocumentKey, EventKey};
+use super::finding::Finding;
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::refusal::Refusal;
@@ -354,6 +355,8 @@ pub enum ReviewKind {
     TransferredBelowReserved,
     /// A message that waited too long for its order.
     WaitedTooLong,
+    /// An invariant does not hold.
+    Audit,
 }
 
 impl ReviewKind {
@@ -366,6 +369,7 @@ impl ReviewKind {
             Self::WrittenOffBelowReserved => "written_off_below_reserved",
             Self::TransferredBelowReserved => "transferred_below_reserved",
             Self::WaitedTooLong => "waited_too_long",
+            Self::Audit => "audit",
         }
     }
 }
@@ -384,6 +388,8 @@ pub enum ReviewSubject {
         /// The rows that are short.
         rows: Vec<StockKey>,
     },
+    /// A place where an invariant does not hold.
+    Finding(Box<Finding>),
 }
 
 /// A question for a person.

@@ -7,11 +7,13 @@ mod command;
 
 mod decide;
 mod decision;
+mod finding;
 mod money;
 mod names;
 mod order;
 mod refusal;
 mod snapshot;
+mod step;
 mod stock;
 
 pub use command::{
@@ -25,11 +27,13 @@ pub use decision::{
     NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject, Shortage,
     StockChange, What,
 };
+pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 pub use refusal::{Reason, Refusal};
 pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
+pub use step::{Reserved, STEPS, Step};
 pub use stock::{Stock, StockKey, StockTable};
 
 /// An instant of the database's clock, to the microsecond.

@@ -229,16 +229,18 @@ pub struct Order {
 }
 
 impl Order {
+    /// Of its lines' states the first that stands here makes the order's.
+    pub const PRECEDENCE: [(ReservationState, OrderState); 5] = [
+        (ReservationState::Held, OrderState::Held),
+        (ReservationState::Confirmed, OrderState::Confirmed),
+        (ReservationState::Shipped, OrderState::Shipped),
+        (ReservationState::Expired, OrderState::Expired),
+        (ReservationState::Released, OrderState::Released),
+    ];
+
     /// The order's state as its lines have it.
     pub fn state_of(lines: &[Reservation]) -> OrderState {
-        const PRECEDENCE: [(ReservationState, OrderState); 5] = [
-            (ReservationState::Held, OrderState::Held),
-            (ReservationState::Confirmed, OrderState::Confirmed),
-            (ReservationState::Shipped, OrderState::Shipped),
-            (ReservationState::Expired, OrderState::Expired),
-            (ReservationState::Released, OrderState::Released),
-        ];
-        PRECEDENCE
+        Self::PRECEDENCE
             .into_iter()
             .find(|(line, _)| lines.iter().any(|reservation| reservation.state == *line))
             .map_or(OrderState::Rejected, |(_, order)| order)

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::instant::WireTime;
-use crate::domain::{AskedSlot, LineView, Qty, ReviewSubject, Shortage, Stock, StockKey};
+use crate::domain::{AskedSlot, Finding, LineView, Qty, ReviewSubject, Shortage, Stock, StockKey};
 
 /// The body as JSON.
 pub(super) fn to_json(body: &impl Serialize) -> Vec<u8> {
@@ -142,6 +142,7 @@ pub(super) struct ReviewOpened<'a> {
 pub(super) enum About<'a> {
     Order { channel: &'a str, order_ref: &'a str },
     Message { subject: &'a str, event_id: &'a str, rows: Vec<Row<'a>> },
+    Finding(Found<'a>),
 }
 
 impl<'a> About<'a> {
@@ -153,6 +154,56 @@ impl<'a> About<'a> {
             ReviewSubject::Message { subject, event_id, rows } => {
                 Self::Message { subject, event_id: event_id.as_str(), rows: rows.iter().map(Row::of).collect() }
             }
+            ReviewSubject::Finding(finding) => Self::Finding(Found::of(finding)),
+        }
+    }
+}
+
+/// What an audit found, the fields that name its place only where they do.
+#[derive(Serialize)]
+pub(super) struct Found<'a> {
+    invariant: u8,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channel: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    order_ref: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservation_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    step_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sku: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warehouse: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sequence: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    subject: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    event_id: Option<&'a str>,
+    expected: &'a str,
+    found: &'a str,
+}
+
+impl<'a> Found<'a> {
+    pub(super) fn of(finding: &'a Finding) -> Self {
+        let place = &finding.place;
+        Self {
+            invariant: finding.invariant,
+            channel: place.channel.as_deref(),
+            order_ref: place.order_ref.as_deref(),
+            reservation_id: place.reservation_id,
+            step_id: place.step_id,
+            sku: place.sku.as_deref(),
+            warehouse: place.warehouse.as_deref(),
+            stream: place.stream.as_deref(),
+            sequence: place.sequence,
+            subject: place.subject.as_deref(),
+            event_id: place.event_id.as_deref(),
+            expected: &finding.expected,
+            found: &finding.found,
         }
     }
 }

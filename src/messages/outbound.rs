@@ -5,12 +5,14 @@ use async_nats::header::{HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use uuid::Uuid;
 
 use super::bodies::{
-    About, ErrorReply, Fault, Figures, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged, StockReply, to_json,
+    About, ErrorReply, Fault, Figures, Found, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged, StockReply,
+    to_json,
 };
 use super::instant::WireTime;
 use super::subject::stock_subject;
 use crate::domain::{
-    Answer, AnswerReason, EventId, Refusal, Review, ReviewSubject, Stock, StockChange, StockKey, Timestamp, What,
+    Answer, AnswerReason, EventId, Finding, Refusal, Review, ReviewSubject, Stock, StockChange, StockKey, Timestamp,
+    What,
 };
 
 /// An event to tell.
@@ -63,6 +65,18 @@ pub fn review_opened(review: &Review, review_id: i64, event_id: Uuid, at: Timest
 /// What a review is about, as its event has it.
 pub fn review_subject(subject: &ReviewSubject) -> serde_json::Value {
     serde_json::to_value(About::of(subject)).unwrap_or_default()
+}
+
+/// A finding, as its review and the list of findings have it.
+pub fn finding(finding: &Finding) -> serde_json::Value {
+    serde_json::to_value(Found::of(finding)).unwrap_or_default()
+}
+
+/// The figures that a `stock.changed` carries; none where it is no such message.
+pub fn read_stock_changed(body: &[u8]) -> Option<Stock> {
+    let body: serde_json::Value = serde_json::from_slice(body).ok()?;
+    let number = |field: &str| body[field].as_i64();
+    Some(Stock { on_hand: number("on_hand")?, reserved: number("reserved")?, version: number("version")? })
 }
 
 /// The answer for whoever asked to be told directly: the same JSON as the event's.

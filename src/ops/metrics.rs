@@ -42,6 +42,13 @@ pub const DEAD_LETTERS_PRUNED: &str = "lastunit_dead_letters_pruned_total";
 /// Age of the oldest transaction in the database that keeps dead rows from being removed, 0 without any. Gauge.
 pub const OLDEST_SNAPSHOT_SECONDS: &str = "lastunit_oldest_snapshot_seconds";
 
+/// What the last audit of this copy found. Gauge; label `invariant`, 1 to 7. Anything above 0 should page somebody.
+pub const AUDIT_FINDINGS: &str = "lastunit_audit_findings";
+/// When the last audit of this copy ended, in seconds since 1970. Gauge.
+pub const AUDIT_LAST_TIME: &str = "lastunit_audit_last_timestamp_seconds";
+/// How long it took. Gauge.
+pub const AUDIT_SECONDS: &str = "lastunit_audit_duration_seconds";
+
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
     for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT, DEAD_LETTERS_PRUNED] {
@@ -60,6 +67,9 @@ pub fn describe() {
     describe_counter!(RELAY_FAILURES, "Publications that failed.");
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
+    describe_gauge!(AUDIT_FINDINGS, Unit::Count, "What the last audit found, by invariant.");
+    describe_gauge!(AUDIT_LAST_TIME, Unit::Seconds, "When the last audit ended.");
+    describe_gauge!(AUDIT_SECONDS, Unit::Seconds, "How long the last audit took.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
     describe_gauge!(KEPT_OLDEST_SECONDS, Unit::Seconds, "What no kept row is older than.");
     describe_counter!(ROTATIONS, "Generations emptied and begun anew.");

@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::stream::BoxStream;
+use futures::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
@@ -139,6 +141,18 @@ pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Re
     let rows: Vec<(i64, Vec<u8>)> =
         sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(limit).fetch_all(connection).await?;
     Ok(rows.into_iter().map(|(id, packed)| Row { id, packed: packed.into() }).collect())
+}
+
+/// All rows of a lane that have not been told, oldest first, as they are read.
+pub fn unsent_stream(connection: &mut PgConnection, lane: Lane) -> BoxStream<'_, Result<Row, StoreError>> {
+    let read = |(id, packed): (i64, Vec<u8>)| Row { id, packed: packed.into() };
+    sqlx::query_as(include_str!("outbox_unsent.sql"))
+        .bind(lane.stream())
+        .bind(i64::MAX)
+        .fetch(connection)
+        .map_ok(read)
+        .err_into()
+        .boxed()
 }
 
 /// The newest row of a lane that has not been told.

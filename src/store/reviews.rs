@@ -70,5 +70,6 @@ fn cause(subject: &ReviewSubject) -> String {
     match subject {
         ReviewSubject::Order(order) => format!("order\t{}\t{}", order.channel, order.order_ref),
         ReviewSubject::Message { subject, event_id, .. } => format!("message\t{subject}\t{event_id}"),
+        ReviewSubject::Finding(finding) => finding.cause(),
     }
 }

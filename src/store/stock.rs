@@ -111,16 +111,23 @@ pub async fn unmake_many(connection: &mut PgConnection, keys: &[StockKey]) -> Re
 
 /// Raises the versions of rows whose last telling is in doubt. `keys` are sorted.
 pub async fn retell_many(connection: &mut PgConnection, keys: &[StockKey]) -> Result<Locked, StoreError> {
-    let rows: Vec<(String, String, i64, i64, i64, Timestamp)> = sqlx::query_as(include_str!("stock_retell.sql"))
+    let rows: Vec<RaisedRow> = sqlx::query_as(include_str!("stock_retell.sql"))
         .bind(skus(keys))
         .bind(warehouses(keys))
         .fetch_all(connection)
         .await?;
+    Ok(raised(rows))
+}
+
+/// A row whose version was raised, and the clock then.
+type RaisedRow = (String, String, i64, i64, i64, Timestamp);
+
+fn raised(rows: Vec<RaisedRow>) -> Locked {
     let now = rows.iter().map(|row| row.5).max().unwrap_or(Timestamp::UNIX_EPOCH);
-    let read = |(sku, warehouse, on_hand, reserved, version, _): (String, String, _, _, _, _)| {
+    let read = |(sku, warehouse, on_hand, reserved, version, _): RaisedRow| {
         (key(&sku, &warehouse), Stock { on_hand, reserved, version })
     };
-    Ok(Locked { now, rows: rows.into_iter().map(read).collect() })
+    Locked { now, rows: rows.into_iter().map(read).collect() }
 }
 
 /// What those of the rows that exist were opened with: 0 where the first units came later.
@@ -163,6 +170,16 @@ pub async fn keys_after(
     Ok(rows.iter().map(|(sku, warehouse)| key(sku, warehouse)).collect())
 }
 
+/// The versions of those of the rows that exist.
+pub async fn versions(connection: &mut PgConnection, keys: &[StockKey]) -> Result<HashMap<StockKey, i64>, StoreError> {
+    let rows: Vec<(String, String, i64)> = sqlx::query_as(include_str!("stock_versions.sql"))
+        .bind(skus(keys))
+        .bind(warehouses(keys))
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.into_iter().map(|(sku, warehouse, version)| (key(&sku, &warehouse), version)).collect())
+}
+
 /// The SKUs of keys, for binding.
 pub(super) fn skus(keys: &[StockKey]) -> Vec<&str> {
     keys.iter().map(|key| key.sku.as_str()).collect()
@@ -173,7 +190,7 @@ pub(super) fn warehouses(keys: &[StockKey]) -> Vec<&str> {
     keys.iter().map(|key| key.warehouse.as_str()).collect()
 }
 
-fn key(sku: &str, warehouse: &str) -> StockKey {
+pub(super) fn key(sku: &str, warehouse: &str) -> StockKey {
     StockKey { sku: Sku::stored(sku), warehouse: Warehouse::stored(warehouse) }
 }
 

@@ -15,6 +15,8 @@ pub enum TurnOf {
     RelayReservations = 3,
     /// Telling what could not be processed.
     RelayDead = 4,
+    /// Auditing on schedule.
+    Audit = 10,
 }
 
 /// A session of its own that does not hold the turn yet.

@@ -5,6 +5,7 @@
 // clippy.toml allows it in tests, which for clippy are not the functions that tests call.
 #![allow(clippy::unwrap_used)]
 
+mod audit;
 mod cases;
 mod dev;
 mod dev_command;

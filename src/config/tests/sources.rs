@@ -16,6 +16,7 @@ fn nothing_said_gives_the_defaults_of_the_contract() {
     assert_eq!(settings.waiting.max_s, 86_400);
     assert!(settings.sweeper.enabled);
     assert_eq!(settings.sweeper.max_interval_ms, 1_000);
+    assert_eq!(settings.audit.every_s, 3_600);
     assert_eq!((settings.batch.max, settings.batch.max_bytes), (2_000, 4 << 20));
     assert_eq!((settings.outbox.keep_s, settings.inbox.keep_s), (259_200, 2_592_000));
     assert_eq!(settings.replies.prefixes, ["_INBOX."]);

@@ -6,6 +6,7 @@ use async_nats::HeaderMap;
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::{self, consumer};
 use futures::StreamExt;
+use lastunit::config::Database;
 use serde_json::{Value, json};
 use sqlx::PgPool;
 use sqlx::postgres::PgPoolOptions;
@@ -22,6 +23,8 @@ pub struct Shop {
     pub js: jetstream::Context,
     /// The database, to look at.
     pub db: PgPool,
+    /// Where it is.
+    pub database: Database,
 }
 
 /// A message that was told.
@@ -78,7 +81,8 @@ impl Shop {
         let addresses: Vec<&str> = nats.split(',').collect();
         let client = async_nats::connect(addresses).await.unwrap();
         let db = PgPoolOptions::new().max_connections(4).connect_lazy(&ground.database_url).unwrap();
-        Self { js: jetstream::new(client), db }
+        let database = Database { url: ground.database_url.clone().into(), ..Database::default() };
+        Self { js: jetstream::new(client), db, database }
     }
 
     /// Publishes and waits until the broker has it.

@@ -3,8 +3,10 @@
 use std::collections::HashMap;
 
 use super::{World, key_of};
-use crate::domain::ReservationState::{Confirmed, Expired, Held, Released, Shipped};
-use crate::domain::{Command, JournalEntry, LineId, Order, OrderState, Outcome, Qty, Reservation, ReservationState};
+use crate::domain::ReservationState::{Confirmed, Expired, Held, Released};
+use crate::domain::{
+    Command, JournalEntry, LineId, Order, OrderState, Outcome, Qty, Reservation, ReservationState, Step,
+};
 
 impl World {
     pub(super) fn check(&self, commands: &[Command], waiting: &[Command]) {
@@ -62,14 +64,13 @@ impl World {
     }
 }
 
-/// The contract's table of edges, and the partial steps; shipments included, payments not yet.
+/// An edge of the table, and taken for the right reason: only a timer has no event.
 fn is_edge(step: &JournalEntry) -> bool {
-    match (step.from, step.to) {
-        (None, Held | Confirmed) | (Some(Expired), Held) => step.qty > 0 && step.event_id.is_some(),
-        (Some(Held), Held | Released) | (Some(Confirmed), Confirmed | Released | Shipped) => step.qty < 0,
-        (Some(Held), Expired) => {
-            step.qty < 0 && step.event_id.is_none() && step.reason.as_deref() == Some("hold_ended")
-        }
-        _ => false,
-    }
+    let by_timer = step.reason.as_deref() == Some("hold_ended");
+    Step::allows(step.from, step.to, step.qty)
+        && step.event_id.is_none() == by_timer
+        && by_timer == (step.to == Expired)
+        // Payments are not there yet.
+        && (step.from, step.to) != (Some(Held), Confirmed)
+        && step.from != Some(Released)
 }
