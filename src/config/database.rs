@@ -28,6 +28,9 @@ pub struct Database {
     pub statement_timeout_ms: u64,
     /// How long a transaction may stand idle before the server ends it, in milliseconds, 1000 to a day.
     pub idle_in_transaction_timeout_ms: u64,
+    /// How long nothing may be heard from a copy that does what only one may do (telling, deciding INVENTORY) before the server ends its session and
+    /// another copy has its turn, in milliseconds, 1000 to a day.
+    pub turn_timeout_ms: u64,
     /// Whether `run` applies pending migrations first.
     pub migrate: bool,
 }
@@ -41,6 +44,7 @@ impl Default for Database {
             lock_timeout_ms: 2_000,
             statement_timeout_ms: 30_000,
             idle_in_transaction_timeout_ms: 15_000,
+            turn_timeout_ms: 15_000,
             migrate: true,
         }
     }
@@ -62,6 +66,7 @@ impl Database {
         problems.within("database.statement_timeout_ms", self.statement_timeout_ms, 1..=DAY_MS);
         problems.within("database.lock_timeout_ms", self.lock_timeout_ms, 1..=self.statement_timeout_ms.max(1));
         problems.within("database.idle_in_transaction_timeout_ms", self.idle_in_transaction_timeout_ms, 1_000..=DAY_MS);
+        problems.within("database.turn_timeout_ms", self.turn_timeout_ms, 1_000..=DAY_MS);
     }
 }
 
