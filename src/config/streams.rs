@@ -16,11 +16,14 @@ pub struct Streams {
     pub dir: Option<PathBuf>,
     /// Whether `run` creates and updates streams and consumers first.
     pub apply: bool,
+    /// How long `STOCK_LATEST` may stand still behind `STOCK` before that is said and, where `apply` is set, its sourcing begun anew, in milliseconds,
+    /// 1000 to a day.
+    pub stalled_after_ms: u64,
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        Self { prefix: String::new(), dir: None, apply: true }
+        Self { prefix: String::new(), dir: None, apply: true, stalled_after_ms: 30_000 }
     }
 }
 
@@ -31,6 +34,7 @@ impl Streams {
             problems
                 .add("streams.prefix", format_args!("{:?} is not at most 32 of A-Z, a-z, 0-9, _ and -", self.prefix));
         }
+        problems.within("streams.stalled_after_ms", self.stalled_after_ms, 1_000..=86_400_000);
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.add("streams.dir", format_args!("{} is not a directory", dir.display()));
         }

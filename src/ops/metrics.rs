@@ -30,10 +30,14 @@ pub const EXPIRED_ORDERS: &str = "lastunit_expired_orders_total";
 pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
+/// Messages that a stream has not got of the one it sources. Gauge; label `stream`.
+pub const SOURCING_BEHIND: &str = "lastunit_sourcing_behind_messages";
+/// Times that a stream's sourcing stood still and was begun anew. Counter.
+pub const SOURCING_RESTARTED: &str = "lastunit_sourcing_restarted_total";
 
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
-    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT] {
+    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT, SOURCING_RESTARTED] {
         counter!(name).absolute(0);
     }
     counter!(DEAD_LETTERS, "reason" => Reason::Internal.word()).absolute(0);
@@ -50,4 +54,6 @@ pub fn describe() {
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
+    describe_gauge!(SOURCING_BEHIND, Unit::Count, "Messages not yet sourced.");
+    describe_counter!(SOURCING_RESTARTED, "Times that sourcing was begun anew.");
 }
