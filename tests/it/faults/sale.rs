@@ -23,7 +23,12 @@ pub struct Sale {
 impl Sale {
     /// Opens and waits until a good part of the buyers has been served.
     pub async fn on(ground: Ground) -> Self {
-        let launch = Launch::impatient(&ground);
+        Self::on_with(ground, "").await
+    }
+
+    /// The same with lines of configuration.
+    pub async fn on_with(ground: Ground, config: &str) -> Self {
+        let launch = Launch::impatient(&ground).config(config);
         let copies = [launch.ready(&["run"]).await, launch.ready(&["run"]).await];
         let shop = Shop::open(&ground).await;
         shop.count_many(&SKUS.map(|sku| (sku, UNITS)), "main").await;
