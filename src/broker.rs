@@ -41,7 +41,7 @@ pub async fn connect(nats: &Nats, connection: watch::Sender<Connection>) -> anyh
     Ok(options
         .name("lastunit")
         .connection_timeout(CONNECT_WITHIN)
-        .ping_interval(Duration::from_secs(5))
+        .ping_interval(Duration::from_millis(nats.ping_every_ms))
         .reconnect_delay_callback(|attempt| {
             Duration::from_millis(250).saturating_mul(u32::try_from(attempt).unwrap_or(8).min(8))
         })

@@ -17,6 +17,7 @@ use sqlx::{Connection, PgConnection};
 use tokio::sync::{Notify, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::broker;
 use crate::config::Database;
 use crate::crash_point;
 use crate::domain::{Reason, Refusal, StockKey, Timestamp};
@@ -25,7 +26,7 @@ use crate::messages;
 use crate::ops::metrics as names;
 use crate::store::dead_letters::{self, DeadLetter};
 use crate::store::outbox::{self, Entry, Lane, Parcel, Row};
-use crate::store::turn::{self, TurnOf};
+use crate::store::turn::{Session, TurnOf};
 use crate::store::{StoreError, stock};
 use crate::topology::Topology;
 use window::{Failure, Window};
@@ -58,9 +59,20 @@ pub struct Relay {
 /// `looked` is dropped when the lane has looked for its turn once: what it finds untold then was left by somebody before.
 pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken, looked: oneshot::Sender<()>) {
     let mut looked = Some(looked);
-    while !stop.is_cancelled() {
-        if let Err(error) = relay.hold_turn(lane, &stop, &mut looked).await {
+    let mut on_its_way = BTreeSet::new();
+    loop {
+        if let Err(error) = relay.hold_turn(lane, &stop, &mut looked, &mut on_its_way).await {
             tracing::warn!(stream = lane.stream(), error = format!("{error:#}"), "the relay starts over");
+        }
+        if let Err(error) = relay.disown(lane, &mut on_its_way).await {
+            tracing::warn!(
+                stream = lane.stream(),
+                error = format!("{error:#}"),
+                "what may arrive late is told again later"
+            );
+        }
+        if stop.is_cancelled() {
+            return;
         }
         tokio::select! {
             () = stop.cancelled() => {}
@@ -75,9 +87,13 @@ impl Relay {
         lane: Lane,
         stop: &CancellationToken,
         looked: &mut Option<oneshot::Sender<()>>,
+        on_its_way: &mut BTreeSet<StockKey>,
     ) -> anyhow::Result<()> {
-        let mut session = turn::session(&self.database).await.context("no session for the relay")?;
-        while !turn::take(&mut session, turn_of(lane)).await? {
+        if stop.is_cancelled() {
+            return Ok(());
+        }
+        let mut session = Session::open(&self.database).await.context("no session for the relay")?;
+        while !session.take(turn_of(lane)).await? {
             drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -85,10 +101,11 @@ impl Relay {
             }
         }
         // The holder before may have told them without our knowing.
-        let doubted_to = outbox::last_unsent(&mut session, lane).await?;
+        let doubted_to = outbox::last_unsent(session.connection(), lane).await?;
         drop(looked.take());
-        let window = Window::open(self.client.clone(), lane).await.context("no inbox for the relay")?;
-        let mut teller = Teller { relay: self, lane, session, window, doubted_to, reported: None };
+        let window =
+            session.during(Window::open(self.client.clone(), lane)).await?.context("no inbox for the relay")?;
+        let mut teller = Teller { relay: self, lane, session, window, doubted_to, on_its_way, reported: None };
         loop {
             let rung = self.outbox.notified();
             let round = teller.tell_next().await?;
@@ -108,6 +125,26 @@ impl Relay {
     }
 }
 
+impl Relay {
+    /// Makes harmless what was sent in a turn that was lost before its fate was known. It may reach the broker after what the next holder told, and
+    /// an old figure would be the last word: so the rows are told again, once the broker must have got all that was sent.
+    async fn disown(&self, lane: Lane, on_its_way: &mut BTreeSet<StockKey>) -> anyhow::Result<()> {
+        if on_its_way.is_empty() {
+            return Ok(());
+        }
+        // What is asked now comes to the broker behind what was sent before.
+        let stream = self.topology.stream_name(lane.stream());
+        broker::jetstream(self.client.clone()).get_stream(stream).await.context("the broker does not answer")?;
+        let mut session = Session::open(&self.database).await.context("no session for the relay")?;
+        let mut transaction = session.connection().begin().await?;
+        retell(&mut transaction, on_its_way).await?;
+        transaction.commit().await?;
+        on_its_way.clear();
+        self.outbox.notify_waiters();
+        Ok(())
+    }
+}
+
 /// How a round of telling went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Round {
@@ -123,10 +160,12 @@ enum Round {
 struct Teller<'a> {
     relay: &'a Relay,
     lane: Lane,
-    session: PgConnection,
+    session: Session,
     window: Window,
     /// Rows up to this one may have been told before.
     doubted_to: Option<i64>,
+    /// Stock rows that were sent and whose fate is not known. Outlives the turn.
+    on_its_way: &'a mut BTreeSet<StockKey>,
     reported: Option<Instant>,
 }
 
@@ -134,19 +173,28 @@ impl Teller<'_> {
     /// Tells the oldest rows.
     async fn tell_next(&mut self) -> anyhow::Result<Round> {
         self.report().await?;
-        let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
+        let rows = outbox::unsent(self.session.connection(), self.lane, ROWS).await?;
         let Some(last) = rows.last() else { return Ok(Round::Idle) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
-        let (told, failure) = self.send(&rows, &parcels).await?;
+        let round = self.tell(&rows, &parcels).await;
+        match round {
+            // In one connection nothing overtakes: what was sent before has arrived too.
+            Ok(None) => self.on_its_way.clear(),
+            Ok(Some(_)) | Err(_) => self.on_its_way.extend(parcels.iter().flat_map(stock_keys)),
+        }
+        let Some(failure) = round? else { return Ok(Round::Told) };
+        self.doubted_to = self.doubted_to.max(Some(last.id));
+        report_failure(self.lane, &failure);
+        tokio::time::sleep(PAUSE).await;
+        Ok(Round::Failed)
+    }
+
+    /// Tells rows and marks those that were acknowledged. Returns why not all were.
+    async fn tell(&mut self, rows: &[Row], parcels: &[Parcel<'_>]) -> anyhow::Result<Option<Failure>> {
+        let (told, failure) = self.send(rows, parcels).await?;
         crash_point("relay::after_ack");
         self.mark(&rows[..told], &parcels[..told]).await?;
-        if let Some(failure) = failure {
-            self.doubted_to = self.doubted_to.max(Some(last.id));
-            report_failure(self.lane, &failure);
-            tokio::time::sleep(PAUSE).await;
-            return Ok(Round::Failed);
-        }
-        Ok(Round::Told)
+        Ok(failure)
     }
 
     /// Sends rows in order, with a bounded number of messages unacknowledged. Returns how many rows were acknowledged whole before the first
@@ -156,17 +204,19 @@ impl Teller<'_> {
         let mut failure = None;
         self.window.begin();
         'rows: for (row, parcel) in rows.iter().zip(parcels) {
-            let letters = dead_letters_of(&mut self.session, parcel).await?;
+            let letters = dead_letters_of(self.session.connection(), parcel).await?;
             for entry in &parcel.entries {
                 let Some(message) = self.relay.message(entry, row, parcel.at_us, &letters)? else { continue };
-                if let Err(error) = self.window.send(message).await {
+                // Who stood still since may have lost the turn.
+                self.session.stands().await?;
+                if let Err(error) = self.session.during(self.window.send(message)).await? {
                     failure = Some(error);
                     break 'rows;
                 }
             }
             ends.push(self.window.sent());
         }
-        if let Err(error) = self.window.close().await {
+        if let Err(error) = self.session.during(self.window.close()).await? {
             failure = failure.or(Some(error));
         }
         Ok((ends.iter().filter(|end| **end <= self.window.acknowledged()).count(), failure))
@@ -179,9 +229,9 @@ impl Teller<'_> {
         let in_doubt = rows.iter().zip(parcels).filter(|(row, _)| doubted(row.id));
         let in_doubt: BTreeSet<StockKey> = in_doubt.flat_map(|(_, parcel)| stock_keys(parcel)).collect();
         if in_doubt.is_empty() {
-            return Ok(outbox::mark_sent(&mut self.session, &ids).await?);
+            return Ok(outbox::mark_sent(self.session.connection(), &ids).await?);
         }
-        let mut transaction = self.session.begin().await?;
+        let mut transaction = self.session.connection().begin().await?;
         retell(&mut transaction, &in_doubt).await?;
         outbox::mark_sent(&mut transaction, &ids).await?;
         Ok(transaction.commit().await?)
@@ -194,7 +244,7 @@ impl Teller<'_> {
             return Ok(());
         }
         self.reported = Some(Instant::now());
-        let (rows, age) = outbox::backlog(&mut self.session, self.lane).await?;
+        let (rows, age) = outbox::backlog(self.session.connection(), self.lane).await?;
         metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(rows as f64);
         metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(age);
         Ok(())

@@ -3,6 +3,7 @@
 mod start;
 mod watch;
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -143,7 +144,9 @@ impl Started {
             connection: self.connection.clone(),
             topology: self.topology.clone(),
             apply: settings.streams.apply,
+            stalled_after: Duration::from_millis(settings.streams.stalled_after_ms),
             readiness: readiness.clone(),
+            sourced: HashMap::new(),
         };
         let watching = tokio::spawn(watch.run(telling.clone()));
 

@@ -31,6 +31,9 @@ pub struct Database {
     pub idle_in_transaction_timeout_ms: u64,
     /// How old somebody's transaction may be, in seconds, 1 to ten years, before the log warns: as long as it is open no dead row is removed.
     pub snapshot_warn_s: u64,
+    /// How long nothing may be heard from a copy that does what only one may do (telling, deciding INVENTORY) before the server ends its session and
+    /// another copy has its turn, in milliseconds, 1000 to a day.
+    pub turn_timeout_ms: u64,
     /// Whether `run` applies pending migrations first.
     pub migrate: bool,
 }
@@ -45,6 +48,7 @@ impl Default for Database {
             statement_timeout_ms: 30_000,
             idle_in_transaction_timeout_ms: 15_000,
             snapshot_warn_s: 3_600,
+            turn_timeout_ms: 15_000,
             migrate: true,
         }
     }
@@ -67,6 +71,7 @@ impl Database {
         problems.within("database.lock_timeout_ms", self.lock_timeout_ms, 1..=self.statement_timeout_ms.max(1));
         problems.within("database.idle_in_transaction_timeout_ms", self.idle_in_transaction_timeout_ms, 1_000..=DAY_MS);
         problems.within("database.snapshot_warn_s", self.snapshot_warn_s, 1..=MAX_SPAN_S);
+        problems.within("database.turn_timeout_ms", self.turn_timeout_ms, 1_000..=DAY_MS);
     }
 }
 

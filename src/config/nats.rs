@@ -19,6 +19,9 @@ pub struct Nats {
     /// `token@`, and is then shown without.
     #[serde(serialize_with = "secret::masked_urls")]
     pub url: String,
+    /// How often the broker is asked whether it is there, in milliseconds, 100 to 60000; after two questions without an answer it is connected to
+    /// anew.
+    pub ping_every_ms: u64,
     /// A file in the format of `nsc generate creds`.
     pub creds_file: Option<PathBuf>,
     /// What `creds_file` holds, or the variable `LASTUNIT_NATS__CREDS`.
@@ -35,7 +38,14 @@ pub struct Nats {
 
 impl Default for Nats {
     fn default() -> Self {
-        Self { url: "nats://127.0.0.1:4222".to_owned(), creds_file: None, creds: None, token_file: None, token: None }
+        Self {
+            url: "nats://127.0.0.1:4222".to_owned(),
+            ping_every_ms: 5_000,
+            creds_file: None,
+            creds: None,
+            token_file: None,
+            token: None,
+        }
     }
 }
 
@@ -44,6 +54,7 @@ impl fmt::Debug for Nats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Nats")
             .field("url", &secret::mask_urls(&self.url))
+            .field("ping_every_ms", &self.ping_every_ms)
             .field("creds_file", &self.creds_file)
             .field("creds", &self.creds)
             .field("token_file", &self.token_file)
@@ -65,6 +76,7 @@ impl Nats {
         if !self.url.split(',').all(is_address) {
             problems.add("nats.url", "is not nats://host:port, or several with commas");
         }
+        problems.within("nats.ping_every_ms", self.ping_every_ms, 100..=60_000);
         if self.creds.is_some() && self.token.is_some() {
             problems.add("nats.token", "stands beside nats.creds; one of them is enough");
         }

@@ -18,11 +18,14 @@ pub struct Streams {
     pub apply: bool,
     /// On how many nodes of a cluster each stream stands, 1, 3 or 5; 0: what its file says.
     pub replicas: u8,
+    /// How long `STOCK_LATEST` may stand still behind `STOCK` before that is said and, where `apply` is set, its sourcing begun anew, in milliseconds,
+    /// 1000 to a day.
+    pub stalled_after_ms: u64,
 }
 
 impl Default for Streams {
     fn default() -> Self {
-        Self { prefix: String::new(), dir: None, apply: true, replicas: 0 }
+        Self { prefix: String::new(), dir: None, apply: true, replicas: 0, stalled_after_ms: 30_000 }
     }
 }
 
@@ -33,6 +36,7 @@ impl Streams {
             problems
                 .add("streams.prefix", format_args!("{:?} is not at most 32 of A-Z, a-z, 0-9, _ and -", self.prefix));
         }
+        problems.within("streams.stalled_after_ms", self.stalled_after_ms, 1_000..=86_400_000);
         if let Some(dir) = self.dir.as_ref().filter(|dir| !dir.is_dir()) {
             problems.add("streams.dir", format_args!("{} is not a directory", dir.display()));
         }

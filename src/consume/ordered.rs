@@ -7,7 +7,6 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use async_nats::jetstream::consumer::PullConsumer;
-use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
 use super::acknowledge::{acknowledge, give_back, keep, reply, split};
@@ -16,7 +15,7 @@ use super::shared::measure;
 use super::{Desk, REOPEN_AFTER};
 use crate::config::Database;
 use crate::engine::Turn;
-use crate::store::turn::{self, TurnOf};
+use crate::store::turn::{Session, TurnOf};
 use crate::topology::ConsumerFile;
 
 /// Takes the turn, pulls and decides in order until `stop`.
@@ -42,8 +41,8 @@ async fn hold_turn(
     database: &Database,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let mut session = turn::session(database).await?;
-    while !turn::take(&mut session, TurnOf::Inventory).await? {
+    let mut session = Session::open(database).await?;
+    while !session.take(TurnOf::Inventory).await? {
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
             () = tokio::time::sleep(REOPEN_AFTER) => {}
@@ -51,7 +50,8 @@ async fn hold_turn(
     }
     loop {
         let reading = stop.child_token();
-        let opened = open(desk, file, Gaps::EndReading, &reading).await.map_err(|error| anyhow::anyhow!(error))?;
+        let opened = session.during(open(desk, file, Gaps::EndReading, &reading)).await?;
+        let opened = opened.map_err(|error| anyhow::anyhow!(error))?;
         let ended = work(desk, file, &mut session, opened, stop).await;
         reading.cancel();
         ended?;
@@ -65,7 +65,7 @@ async fn hold_turn(
 async fn work(
     desk: &Desk,
     file: &ConsumerFile,
-    session: &mut PgConnection,
+    session: &mut Session,
     (mut deliveries, consumer): (Deliveries, PullConsumer),
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
@@ -78,16 +78,16 @@ async fn work(
 async fn decide_all(
     desk: &Desk,
     file: &ConsumerFile,
-    session: &mut PgConnection,
+    session: &mut Session,
     deliveries: &mut Deliveries,
     consumer: PullConsumer,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
-    let gathered = gather_in_flight(deliveries, consumer, file, stop).await?;
+    let gathered = session.during(gather_in_flight(deliveries, consumer, file, stop)).await??;
     for batch in in_batches(gathered, desk.limits.messages) {
         decide(desk, file, session, batch, stop).await?;
     }
-    while let Some(batch) = deliveries.next_batch().await {
+    while let Some(batch) = session.during(deliveries.next_batch()).await? {
         decide(desk, file, session, batch, stop).await?;
     }
     Ok(())
@@ -144,7 +144,7 @@ fn in_batches(mut deliveries: Vec<Delivery>, size: usize) -> Vec<Vec<Delivery>> 
 async fn decide(
     desk: &Desk,
     file: &ConsumerFile,
-    session: &mut PgConnection,
+    session: &mut Session,
     batch: Vec<Delivery>,
     stop: &CancellationToken,
 ) -> anyhow::Result<()> {
@@ -154,7 +154,7 @@ async fn decide(
         give_back(&ackers).await;
         return Ok(());
     }
-    let mut turn = Turn::Held(session);
+    let mut turn = Turn::Held(session.connection());
     let settled = tokio::select! {
         settled = desk.engine.settle(&mut turn, items, stop) => settled,
         () = keep(&ackers, file.config.ack_wait.max(Duration::from_millis(30))) => return Ok(()),
@@ -170,7 +170,9 @@ async fn decide(
     if settled.told {
         desk.outbox.notify_waiters();
     }
-    reply(&desk.jetstream.client(), settled.replies).await;
-    acknowledge(ackers, settled.verdicts).await;
-    Ok(())
+    let answering = async {
+        reply(&desk.jetstream.client(), settled.replies).await;
+        acknowledge(ackers, settled.verdicts).await;
+    };
+    Ok(session.during(answering).await?)
 }

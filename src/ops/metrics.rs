@@ -30,6 +30,10 @@ pub const EXPIRED_ORDERS: &str = "lastunit_expired_orders_total";
 pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
+/// Messages that a stream has not got of the one it sources. Gauge; label `stream`.
+pub const SOURCING_BEHIND: &str = "lastunit_sourcing_behind_messages";
+/// Times that a stream's sourcing stood still and was begun anew. Counter.
+pub const SOURCING_RESTARTED: &str = "lastunit_sourcing_restarted_total";
 /// What no kept row is older than, in seconds. Gauge; label `kept`: `inbox`, `outbox`, `dead_letters` (since it was resolved).
 pub const KEPT_OLDEST_SECONDS: &str = "lastunit_kept_oldest_seconds";
 /// Generations emptied and begun anew. Counter; label `kept`.
@@ -51,7 +55,9 @@ pub const AUDIT_SECONDS: &str = "lastunit_audit_duration_seconds";
 
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
-    for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT, DEAD_LETTERS_PRUNED] {
+    for name in
+        [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT, DEAD_LETTERS_PRUNED, SOURCING_RESTARTED]
+    {
         counter!(name).absolute(0);
     }
     counter!(DEAD_LETTERS, "reason" => Reason::Internal.word()).absolute(0);
@@ -76,4 +82,6 @@ pub fn describe() {
     describe_gauge!(ROTATION_OVERDUE_SECONDS, Unit::Seconds, "For how long a generation could not be emptied.");
     describe_counter!(DEAD_LETTERS_PRUNED, "Resolved dead letters let go of.");
     describe_gauge!(OLDEST_SNAPSHOT_SECONDS, Unit::Seconds, "Age of the oldest transaction that keeps dead rows.");
+    describe_gauge!(SOURCING_BEHIND, Unit::Count, "Messages not yet sourced.");
+    describe_counter!(SOURCING_RESTARTED, "Times that sourcing was begun anew.");
 }

@@ -1,16 +1,18 @@
-//! Whether the servers still answer and the streams are still there, and what to do if not.
+//! Whether the servers still answer and the streams are still there and keep up, and what to do if not.
 
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_nats::jetstream;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::Connection;
+use crate::ops::metrics as names;
 use crate::ops::{Condition, Readiness};
 use crate::store::Pool;
-use crate::topology::{Topology, TopologyError};
+use crate::topology::{Lag, Topology, TopologyError};
 
 /// How often everything is looked at.
 const EVERY: Duration = Duration::from_secs(2);
@@ -24,7 +26,20 @@ pub(super) struct Watch {
     pub connection: watch::Receiver<Connection>,
     pub topology: Arc<Topology>,
     pub apply: bool,
+    pub stalled_after: Duration,
     pub readiness: Readiness,
+    /// How far each sourcing stream is.
+    pub sourced: HashMap<String, Sourced>,
+}
+
+/// How far a stream is with what it sources.
+pub(super) struct Sourced {
+    /// The last message it has.
+    last: u64,
+    /// Since when it has needed no more, or had none newer.
+    since: Instant,
+    /// When its sourcing was begun anew since then.
+    begun_anew: Option<Instant>,
 }
 
 impl Watch {
@@ -70,7 +85,7 @@ impl Watch {
         }
     }
 
-    async fn look_at_streams(&self, reconnected: bool) {
+    async fn look_at_streams(&mut self, reconnected: bool) {
         let condition = match self.streams(reconnected).await {
             Ok(true) => Condition::Ready,
             Ok(false) => Condition::not("streams or consumers are missing: run `lastunit streams apply`"),
@@ -79,7 +94,51 @@ impl Watch {
                 Condition::not(error.to_string())
             }
         };
+        let are_there = condition == Condition::Ready;
         self.readiness.set("streams", condition);
+        if are_there && let Err(error) = self.look_at_sourcing().await {
+            tracing::warn!(error = %error, "it cannot be told whether STOCK_LATEST keeps up");
+        }
+    }
+
+    /// Says which stream has stood still for long behind the one it sources, and begins its sourcing anew.
+    async fn look_at_sourcing(&mut self) -> Result<(), TopologyError> {
+        for lag in self.topology.lags(&self.jetstream).await? {
+            #[allow(clippy::cast_precision_loss, reason = "a gauge")]
+            metrics::gauge!(names::SOURCING_BEHIND, "stream" => lag.stream.clone()).set(lag.behind() as f64);
+            let stalled = self.stalled(&lag);
+            let warning = stalled.then(|| {
+                let Lag { stream, source, last, sourced } = &lag;
+                format!("{stream} stands still at message {sourced} of {source}, which is at {last}")
+            });
+            self.readiness.warn(&lag.stream, warning);
+            if stalled && self.apply {
+                self.source_anew(&lag).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins its sourcing anew. Whether that helps is seen in as long a time as it took to see that it stands still.
+    async fn source_anew(&mut self, lag: &Lag) -> Result<(), TopologyError> {
+        let Some(sourced) = self.sourced.get_mut(&lag.stream) else { return Ok(()) };
+        if sourced.begun_anew.is_some_and(|at| at.elapsed() < self.stalled_after) {
+            return Ok(());
+        }
+        sourced.begun_anew = Some(Instant::now());
+        tracing::warn!(stream = lag.stream, "its sourcing is begun anew");
+        metrics::counter!(names::SOURCING_RESTARTED).increment(1);
+        self.topology.source_anew(&self.jetstream, &lag.stream).await
+    }
+
+    /// Whether it has been where it is for too long, although there is more to have.
+    fn stalled(&mut self, lag: &Lag) -> bool {
+        let now = || Sourced { last: lag.sourced, since: Instant::now(), begun_anew: None };
+        let sourced = self.sourced.entry(lag.stream.clone()).or_insert_with(now);
+        if sourced.last != lag.sourced || lag.behind() == 0 {
+            *sourced = now();
+        }
+        sourced.since.elapsed() >= self.stalled_after
     }
 
     /// Whether all streams and consumers are there; what has vanished, or is another after a reconnection, is made again.

@@ -25,6 +25,7 @@ mod fields;
 mod files;
 mod judge;
 mod resume;
+mod sourcing;
 mod subject;
 mod wire;
 
@@ -38,6 +39,7 @@ use crate::config::Streams;
 pub use apply::{Action, Change};
 pub use compare::{Difference, FieldDifference, Nature, Object, State};
 pub use error::TopologyError;
+pub use sourcing::Lag;
 
 /// The streams messages come in through. A producer's message stays in them until its age ends it, processed or not.
 pub const INBOUND: [&str; 4] = ["ORDERS", "PAYMENTS", "SHIPMENTS", "INVENTORY"];

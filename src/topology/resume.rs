@@ -44,6 +44,14 @@ pub(super) async fn create(js: &Context, topology: &Topology, stream: &StreamFil
     Ok(())
 }
 
+/// Begins the sourcing of `reader` anew: it goes on after the last message it has.
+pub(super) async fn restart(js: &Context, reader: &StreamFile) -> Result<(), TopologyError> {
+    match Wanted::Stream(reader).look(js).await? {
+        Some(have) => source_anew(js, reader, as_sourcing(reader, &have)).await,
+        None => Ok(()),
+    }
+}
+
 /// The configuration `reader` has, but sourcing as its file says: another copy may be between the two steps of [`source_anew`].
 fn as_sourcing(reader: &StreamFile, have: &Config) -> Config {
     let mut config = changed(have, &[], false);
@@ -73,7 +81,7 @@ fn sources(config: &Config, name: &str) -> bool {
 }
 
 /// The sequence in `name` of the last message that `reader` has from it.
-async fn last_sourced(js: &Context, reader: &StreamFile, name: &str) -> Result<Option<u64>, TopologyError> {
+pub(super) async fn last_sourced(js: &Context, reader: &StreamFile, name: &str) -> Result<Option<u64>, TopologyError> {
     let info = format!("STREAM.INFO.{}", reader.name);
     let info = ask(js, &reader.name, info, &json!({})).await?;
     let last = json!({ "seq": info["state"]["last_seq"] });

@@ -1,5 +1,6 @@
 //! The contract, line by line and from the outside: streams, tables, commands, HTTP. Nothing here knows how the program does it.
 
+mod absent;
 mod accept;
 mod answers;
 mod buyers;

@@ -23,7 +23,12 @@ pub struct Sale {
 impl Sale {
     /// Opens and waits until a good part of the buyers has been served.
     pub async fn on(ground: Ground) -> Self {
-        let (launch, shop) = (Launch::impatient(&ground), Shop::open(&ground).await);
+        Self::on_with(ground, "").await
+    }
+
+    /// The same with lines of configuration.
+    pub async fn on_with(ground: Ground, config: &str) -> Self {
+        let (launch, shop) = (Launch::impatient(&ground).config(config), Shop::open(&ground).await);
         Self::of(ground, launch, shop).await
     }
 

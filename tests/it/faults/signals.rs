@@ -2,16 +2,16 @@
 
 use crate::support::{Ground, Launch, Shop, buyers};
 
-const ROUNDS: usize = 10;
+const ROUNDS: usize = 50;
 
 #[tokio::test(flavor = "multi_thread")]
-async fn ten_clean_ends_under_load_lose_nothing_and_repeat_little() {
+async fn fifty_clean_ends_under_load_lose_nothing_and_repeat_little() {
     let ground = Ground::new().await;
     let launch = Launch::new(&ground);
     let steady = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;
     shop.count_many(&[("A", 10_000), ("B", 10_000)], "main").await;
-    let load = shop.load(buyers("e", &["A", "B"]));
+    let load = shop.trickle(buyers("e", &["A", "B"]));
     for round in 0..ROUNDS {
         let mut other = launch.ready(&["run"]).await;
         assert_eq!(other.terminate().await, Some(0), "round {round}: {}", other.stderr());

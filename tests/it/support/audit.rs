@@ -1,6 +1,6 @@
 //! The invariants of the design, asked by the program's own audit, and of `STOCK` besides.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use lastunit::audit::{self, Broker};
@@ -9,14 +9,42 @@ use lastunit::store::turn;
 use lastunit::topology::Topology;
 use serde_json::Value;
 
-use super::Shop;
+use super::{Shop, Told};
+
+/// Which event a message is, in whatever envelope.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Event {
+    subject: String,
+    id: String,
+    order_ref: String,
+}
+
+impl Event {
+    fn of(message: &Told) -> Self {
+        let header = |name: &str| {
+            let mut all = message.headers.iter();
+            let found = all.find(|(spelled, _)| spelled.to_string().eq_ignore_ascii_case(name));
+            found.map(|(_, values)| values[0].to_string())
+        };
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let is_structured = message.body.get("specversion").is_some();
+        let id = if is_structured { text(&message.body["id"]) } else { header("ce-id") };
+        let id = id.or_else(|| text(&message.body["event_id"])).or_else(|| header("nats-msg-id"));
+        let body = if is_structured { &message.body["data"] } else { &message.body };
+        Self {
+            subject: message.subject.clone(),
+            id: id.unwrap_or_default(),
+            order_ref: text(&body["order_ref"]).unwrap_or_default(),
+        }
+    }
+}
 
 impl Shop {
     /// Invariants 1 to 7. Panics with what breaks one. Everything must be settled before: only then has every message been acknowledged.
     pub async fn audit(&self) {
         let found: Vec<String> = self.findings().await.iter().map(ToString::to_string).collect();
         assert!(found.is_empty(), "{found:#?}");
-        self.audit_told("STOCK").await;
+        self.audit_told("STOCK", self.stream("STOCK").await).await;
     }
 
     /// What the audit finds.
@@ -33,10 +61,56 @@ impl Shop {
         found
     }
 
+    /// Every one of these messages of an inbound stream has exactly one fate: it is a dead letter, or its event was taken. An event of which all messages are
+    /// dead letters was not taken.
+    pub async fn audit_fates(&self, stream: &str, messages: &[Told]) {
+        let dead = self.dead_sequences(stream).await;
+        let events: Vec<Event> = messages.iter().map(Event::of).collect();
+        let taken = self.taken(&events).await;
+        let mut fates: HashMap<Event, (bool, bool)> = HashMap::new();
+        for ((message, event), taken) in messages.iter().zip(events).zip(taken) {
+            let dead = dead.contains(&i64::try_from(message.sequence).unwrap());
+            assert!(dead || taken, "{event:?} has no fate");
+            let (all_dead, _) = fates.entry(event).or_insert((true, taken));
+            *all_dead &= dead;
+        }
+        let both = fates.into_iter().find(|(_, fates)| *fates == (true, true));
+        assert_eq!(both, None, "two fates");
+    }
+
+    /// The places in the stream of what became dead letters.
+    async fn dead_sequences(&self, stream: &str) -> HashSet<i64> {
+        let sequences: Vec<i64> = sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1")
+            .bind(stream)
+            .fetch_all(&self.db)
+            .await
+            .unwrap();
+        sequences.into_iter().collect()
+    }
+
+    /// For each event whether it was processed, or created its order.
+    async fn taken(&self, events: &[Event]) -> Vec<bool> {
+        // PostgreSQL's text holds no NUL.
+        let texts = |of: fn(&Event) -> &str| events.iter().map(|event| of(event).replace('\0', "")).collect::<Vec<_>>();
+        sqlx::query_scalar(
+            "SELECT EXISTS (SELECT FROM processed_event p WHERE p.subject = e.subject AND p.event_id = e.id)
+                 OR EXISTS (SELECT FROM sales_order o WHERE 'order.created.' || o.channel = e.subject
+                            AND o.event_id = e.id AND o.order_ref = e.order_ref)
+             FROM unnest($1::text[], $2::text[], $3::text[]) WITH ORDINALITY AS e (subject, id, order_ref, place)
+             ORDER BY e.place",
+        )
+        .bind(texts(|event| &event.subject))
+        .bind(texts(|event| &event.id))
+        .bind(texts(|event| &event.order_ref))
+        .fetch_all(&self.db)
+        .await
+        .unwrap()
+    }
+
     /// The last event of each row carries its figures.
-    async fn audit_told(&self, stream: &str) {
+    pub async fn audit_told(&self, stream: &str, all: Vec<Told>) {
         let mut last: HashMap<(String, String), Value> = HashMap::new();
-        for told in self.stream(stream).await {
+        for told in all {
             let text = |field: &str| told.body[field].as_str().unwrap().to_owned();
             last.insert((text("sku"), text("warehouse")), told.body);
         }

@@ -4,10 +4,12 @@
 #![allow(dead_code, unused_imports)]
 
 mod audit;
+mod clock;
 mod fates;
 mod ground;
 mod load;
 mod program;
+mod proxy;
 mod shop;
 mod streams;
 mod wait;
@@ -15,6 +17,7 @@ mod wait;
 pub use ground::{Ground, binaries};
 pub use load::{Load, Said, buyers};
 pub use program::{Ended, Launch, Program};
+pub use proxy::{Flow, Proxy};
 pub use shop::{Figures, PATIENCE, Shop, Told, order};
 pub use streams::overlay;
 pub use wait::wait_until;

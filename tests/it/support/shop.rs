@@ -147,9 +147,14 @@ impl Shop {
 
     /// Everything a stream holds now.
     pub async fn stream(&self, name: &str) -> Vec<Told> {
+        self.stream_after(name, 0).await
+    }
+
+    /// Everything a stream holds now after this place.
+    pub async fn stream_after(&self, name: &str, place: u64) -> Vec<Told> {
         let stream = self.js.get_stream(name).await.unwrap();
         let config = pull::Config {
-            deliver_policy: DeliverPolicy::All,
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: place + 1 },
             ack_policy: AckPolicy::None,
             inactive_threshold: Duration::from_mins(1),
             ..Default::default()
