@@ -77,7 +77,7 @@ impl Relay {
         looked: &mut Option<oneshot::Sender<()>>,
     ) -> anyhow::Result<()> {
         let mut session = turn::session(&self.database).await.context("no session for the relay")?;
-        while !turn::take(&mut session, turn_of(lane)).await? {
+        while !turn::take(&mut session, TurnOf::relay(lane)).await? {
             drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -243,14 +243,6 @@ struct Outbound {
     subject: String,
     headers: HeaderMap,
     body: Bytes,
-}
-
-fn turn_of(lane: Lane) -> TurnOf {
-    match lane {
-        Lane::Stock => TurnOf::RelayStock,
-        Lane::Reservations => TurnOf::RelayReservations,
-        Lane::Dead => TurnOf::RelayDead,
-    }
 }
 
 /// The stock rows that a parcel tells of.

@@ -4,6 +4,7 @@
 //! decides. Every change counts the rows it changed ([`Conflict`]): the condition is in the write, and a decision that does not fit the table
 //! rolls the whole batch back.
 
+pub mod clock;
 pub mod dead_letters;
 pub mod due;
 pub mod fault;
