@@ -93,7 +93,7 @@ impl Relay {
             return Ok(());
         }
         let mut session = Session::open(&self.database).await.context("no session for the relay")?;
-        while !session.take(turn_of(lane)).await? {
+        while !session.take(TurnOf::relay(lane)).await? {
             drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -293,14 +293,6 @@ struct Outbound {
     subject: String,
     headers: HeaderMap,
     body: Bytes,
-}
-
-fn turn_of(lane: Lane) -> TurnOf {
-    match lane {
-        Lane::Stock => TurnOf::RelayStock,
-        Lane::Reservations => TurnOf::RelayReservations,
-        Lane::Dead => TurnOf::RelayDead,
-    }
 }
 
 /// The stock rows that a parcel tells of.

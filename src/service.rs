@@ -215,7 +215,7 @@ async fn announce(readiness: Readiness, address: SocketAddr, greet: impl FnOnce(
 }
 
 /// What the settings say about deciding.
-fn policy(settings: &Settings) -> Policy {
+pub(crate) fn policy(settings: &Settings) -> Policy {
     let marketplaces = settings.channels.iter().filter(|(_, channel)| channel.kind.is_marketplace());
     Policy {
         hold: HoldBounds { default_s: settings.hold.default_s, min_s: settings.hold.min_s, max_s: settings.hold.max_s },

@@ -25,7 +25,7 @@ use sqlx::PgConnection;
 use crate::config::Database;
 use crate::domain::Finding;
 use crate::store::audit::{self, Sweep};
-use crate::store::{StoreError, turn};
+use crate::store::{StoreError, pool};
 use crate::topology::Topology;
 
 /// The broker, as the audit asks it. A connection of its own: a message that the client cannot read costs nobody else's.
@@ -130,7 +130,7 @@ pub async fn run(
     look(&mut snapshot, Sweep::Versions, &mut sink).await?;
     if let Some((broker, _)) = asked {
         // A second session, for what is there after the broker was asked.
-        let mut present = turn::session(database).await?;
+        let mut present = pool::session(database).await?;
         unchecked = broker_failed(told::check(&mut snapshot, &mut present, broker, &mut sink).await)?;
     }
     snapshot.rollback().await?;

@@ -14,7 +14,7 @@ use crate::config::{Database, Nats};
 use crate::domain::{Finding, Review, ReviewKind, ReviewSubject};
 use crate::engine::tell_reviews;
 use crate::ops::metrics as names;
-use crate::store::turn::{self, TurnOf};
+use crate::store::turn::{Session, TurnOf};
 use crate::store::{Pool, audit, reviews};
 use crate::topology::Topology;
 
@@ -67,8 +67,8 @@ impl Schedule {
     }
 
     async fn audit_if_due(&self, begun: Instant) -> anyhow::Result<()> {
-        let mut session = turn::session(&self.database).await.context("no session for the audit")?;
-        if !turn::take(&mut session, TurnOf::Audit).await? {
+        let mut session = Session::open(&self.database).await.context("no session for the audit")?;
+        if !session.take(TurnOf::Audit).await? {
             tokio::time::sleep(AGAIN.min(self.every)).await;
             return Ok(());
         }
@@ -87,7 +87,7 @@ impl Schedule {
         };
         let broker = self.broker().await.map_err(|error| format!("NATS cannot be reached: {error:#}"));
         let asked = broker.as_ref().map_err(String::clone);
-        let report = super::run(&mut session, &self.database, asked, &mut take).await?;
+        let report = super::run(session.connection(), &self.database, asked, &mut take).await?;
         let took = started.elapsed();
         announce(&report, took);
         // A transaction is never left in the middle: it has a task of its own.

@@ -13,7 +13,7 @@ use crate::broker;
 use crate::config::Settings;
 use crate::domain::Finding;
 use crate::messages;
-use crate::store::{Fault, turn};
+use crate::store::{Fault, pool};
 use crate::topology::Topology;
 
 /// How long NATS may take to be reached.
@@ -30,7 +30,7 @@ pub struct Audit {
 pub async fn run(command: &Audit, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?);
     drop(database::open(&settings.database).await?);
-    let mut session = turn::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
+    let mut session = pool::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
     let broker = reach(settings, topology).await;
     let mut list = List { out: BufWriter::new(io::stdout()), json: command.json, empty: true };
     list.begin()?;

@@ -5,6 +5,7 @@
 //! rolls the whole batch back.
 
 pub mod audit;
+pub mod clock;
 pub mod dead_letters;
 pub mod due;
 pub mod fault;

@@ -55,6 +55,14 @@ pub async fn reach(database: &Database) -> Result<(), sqlx::Error> {
         .unwrap_or_else(|_| Err(io::Error::from(io::ErrorKind::TimedOut).into()))
 }
 
+/// A connection outside the pool, for as long as its holder wants it.
+///
+/// # Errors
+/// An address that cannot be understood, or the server's own.
+pub async fn session(database: &Database) -> Result<PgConnection, sqlx::Error> {
+    PgConnection::connect_with(&options(database)?).await
+}
+
 /// Makes the pool; connects when first used.
 ///
 /// # Errors

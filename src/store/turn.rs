@@ -10,6 +10,7 @@ use std::time::Duration;
 use sqlx::{Connection, PgConnection};
 use tokio::time::Instant;
 
+use super::outbox::Lane;
 use crate::config::Database;
 
 /// What there is to take turns at.
@@ -25,6 +26,17 @@ pub enum TurnOf {
     RelayDead = 4,
     /// Auditing on schedule.
     Audit = 10,
+}
+
+impl TurnOf {
+    /// Telling a lane.
+    pub fn relay(lane: Lane) -> Self {
+        match lane {
+            Lane::Stock => Self::RelayStock,
+            Lane::Reservations => Self::RelayReservations,
+            Lane::Dead => Self::RelayDead,
+        }
+    }
 }
 
 /// How often in the time that the server waits for it a session lets itself be heard.
@@ -103,4 +115,23 @@ impl Session {
             }
         }
     }
+}
+
+/// Whether any session holds the turn. It may be given up the next moment: good for telling a person, for nothing else.
+///
+/// # Errors
+/// The database's own.
+pub async fn is_held(connection: &mut PgConnection, turn: TurnOf) -> Result<bool, sqlx::Error> {
+    // A lock by two numbers has the first as `classid`, which is unsigned, and 2 as `objsubid`.
+    sqlx::query_scalar(
+        "SELECT EXISTS (
+            SELECT FROM pg_locks
+            WHERE locktype = 'advisory' AND granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                AND classid::bigint = hashtext('lastunit ' || current_schema())::bigint & 4294967295
+                AND objid::bigint = $1::integer AND objsubid = 2)",
+    )
+    .bind(turn as i32)
+    .fetch_one(connection)
+    .await
 }

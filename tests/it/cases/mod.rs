@@ -6,6 +6,7 @@ mod answers;
 mod buyers;
 mod cancels;
 mod commands;
+mod dead_letters;
 mod envelopes;
 mod expiry;
 mod inventory;

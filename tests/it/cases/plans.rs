@@ -32,6 +32,8 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
+const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
+
 const STATEMENTS: [Statement; 49] = [
     statement(
         "dead_letters_insert",
@@ -39,13 +41,24 @@ const STATEMENTS: [Statement; 49] = [
         &[],
     ),
     statement("dead_letters_refused", "text[], bigint[], bigint[]", &[("dead_letter", &["stream", "sequence"])]),
-    statement("dead_letters_load", "bigint[]", &[("dead_letter", &["id"])]),
+    
     statement("dead_letters_oldest", "", &[("dead_letter", &["resolved_at"])]),
     statement(
         "dead_letters_prune",
         "double precision, bigint",
         &[("dead_letter", &["resolved_at"]), ("dead_letter", &["id"]), ("outbox", &["written_at"])],
     ),
+    statement("dead_letters_load", "bigint[]", &[LETTER]),
+    statement("dead_letters_again", "bigint[], text[], text[]", &[LETTER]),
+    statement("dead_letters_list", "bigint, boolean, text, timestamptz, timestamptz, bigint", &[LETTER]),
+    statement("dead_letters_lock", "bigint[]", &[LETTER]),
+    statement(
+        "dead_letters_reopen",
+        "text[], bigint[], timestamptz[], text[], text[], timestamptz",
+        &[("dead_letter", &["stream", "sequence", "received_at"])],
+    ),
+    statement("dead_letters_resolve", "bigint[], timestamptz", &[LETTER]),
+    statement("clock", "", &[]),
     statement("due_next", "", &[]),
     statement(
         "due_on_rows",

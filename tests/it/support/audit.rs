@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use lastunit::audit::{self, Broker};
 use lastunit::domain::Finding;
-use lastunit::store::turn;
+use lastunit::store::pool;
 use lastunit::topology::Topology;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ impl Shop {
     /// What the audit finds.
     pub async fn findings(&self) -> Vec<Finding> {
         let broker = Broker { jetstream: self.js.clone(), topology: Arc::new(Topology::load(None, "").unwrap()) };
-        let mut session = turn::session(&self.database).await.unwrap();
+        let mut session = pool::session(&self.database).await.unwrap();
         let mut found = Vec::new();
         let mut take = |finding: &Finding| {
             found.push(finding.clone());
@@ -78,13 +78,14 @@ impl Shop {
         assert_eq!(both, None, "two fates");
     }
 
-    /// The places in the stream of what became dead letters.
+    /// The places in the stream of what became dead letters and still is.
     async fn dead_sequences(&self, stream: &str) -> HashSet<i64> {
-        let sequences: Vec<i64> = sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1")
-            .bind(stream)
-            .fetch_all(&self.db)
-            .await
-            .unwrap();
+        let sequences: Vec<i64> =
+            sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1 AND resolved_at IS NULL")
+                .bind(stream)
+                .fetch_all(&self.db)
+                .await
+                .unwrap();
         sequences.into_iter().collect()
     }
 
