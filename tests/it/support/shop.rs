@@ -233,11 +233,16 @@ impl Shop {
         stock.cached_info().state.messages == 0 || sourced == Some(last)
     }
 
+    /// Whether everything in the stream was acknowledged. A broker counts a message as pending for its consumer a moment after it has
+    /// acknowledged the message to its producer: so what was delivered is compared with what is there.
     async fn acknowledged(&self, stream: &str, durable: &str) -> bool {
-        let consumer: Result<consumer::PullConsumer, _> = self.js.get_consumer_from_stream(durable, stream).await;
+        let Ok(stream) = self.js.get_stream(stream).await else { return false };
+        let state = &stream.cached_info().state;
+        let consumer: Result<consumer::PullConsumer, _> = stream.get_consumer(durable).await;
         consumer.is_ok_and(|consumer| {
             let info = consumer.cached_info();
-            info.num_pending == 0 && info.num_ack_pending == 0
+            let all_delivered = state.messages == 0 || info.delivered.stream_sequence >= state.last_sequence;
+            all_delivered && info.num_pending == 0 && info.num_ack_pending == 0
         })
     }
 }
