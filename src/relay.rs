@@ -37,7 +37,11 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long a lane waits after a failure, and before it asks for the turn again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often the backlog is measured.
+/// How far behind the last row that was told the next are looked for. Told rows stay in the index until nobody's snapshot can see them untold,
+/// hours maybe, and without this each look would read past all of them.
+const BEHIND: i64 = 1_000;
+
+/// How often the backlog is measured, and rows are found that were committed after so many later ones.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// What a lane works with.
@@ -88,7 +92,7 @@ impl Relay {
         let doubted_to = outbox::last_unsent(&mut session, lane).await?;
         drop(looked.take());
         let window = Window::open(self.client.clone(), lane).await.context("no inbox for the relay")?;
-        let mut teller = Teller { relay: self, lane, session, window, doubted_to, reported: None };
+        let mut teller = Teller { relay: self, lane, session, window, doubted_to, after: 0, reported: None };
         loop {
             let rung = self.outbox.notified();
             let round = teller.tell_next().await?;
@@ -127,6 +131,8 @@ struct Teller<'a> {
     window: Window,
     /// Rows up to this one may have been told before.
     doubted_to: Option<i64>,
+    /// Behind this row the next are looked for.
+    after: i64,
     reported: Option<Instant>,
 }
 
@@ -134,12 +140,15 @@ impl Teller<'_> {
     /// Tells the oldest rows.
     async fn tell_next(&mut self) -> anyhow::Result<Round> {
         self.report().await?;
-        let rows = outbox::unsent(&mut self.session, self.lane, ROWS).await?;
+        let rows = outbox::unsent(&mut self.session, self.lane, self.after, ROWS).await?;
         let Some(last) = rows.last() else { return Ok(Round::Idle) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
         let (told, failure) = self.send(&rows, &parcels).await?;
         crash_point("relay::after_ack");
         self.mark(&rows[..told], &parcels[..told]).await?;
+        if let Some(last_told) = rows[..told].last() {
+            self.after = self.after.max(last_told.id - BEHIND);
+        }
         if let Some(failure) = failure {
             self.doubted_to = self.doubted_to.max(Some(last.id));
             report_failure(self.lane, &failure);
@@ -187,16 +196,19 @@ impl Teller<'_> {
         Ok(transaction.commit().await?)
     }
 
-    /// Measures the backlog, once in a while.
+    /// Measures the backlog, once in a while, and goes back to where it begins.
     #[allow(clippy::cast_precision_loss, reason = "a gauge")]
     async fn report(&mut self) -> Result<(), StoreError> {
         if self.reported.is_some_and(|at| at.elapsed() < REPORT_EVERY) {
             return Ok(());
         }
         self.reported = Some(Instant::now());
-        let (rows, age) = outbox::backlog(&mut self.session, self.lane).await?;
-        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(rows as f64);
-        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(age);
+        let backlog = outbox::backlog(&mut self.session, self.lane).await?;
+        if let Some(first) = backlog.first {
+            self.after = self.after.min(first - 1);
+        }
+        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(backlog.rows as f64);
+        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(backlog.oldest_s);
         Ok(())
     }
 }

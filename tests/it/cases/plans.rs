@@ -86,7 +86,7 @@ const STATEMENTS: [Statement; 49] = [
         &[("outbox", &["sent_at"]), ("outbox", &["stream"])],
     ),
     statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
-    statement("outbox_unsent", "text, bigint", &[UNSENT]),
+    statement("outbox_unsent", "text, bigint, bigint", &[("outbox", &["stream", "id"])]),
     statement("reservations_ids", "int", &[]),
     statement(
         "reservations_insert",
