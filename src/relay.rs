@@ -38,7 +38,11 @@ const POLL: Duration = Duration::from_millis(100);
 /// How long a lane waits after a failure, and before it asks for the turn again.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// How often the backlog is measured.
+/// How far behind the last row that was told the next are looked for. Told rows stay in the index until nobody's snapshot can see them untold,
+/// hours maybe, and without this each look would read past all of them.
+const BEHIND: i64 = 1_000;
+
+/// How often the backlog is measured, and rows are found that were committed after so many later ones.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
 
 /// What a lane works with.
@@ -105,7 +109,8 @@ impl Relay {
         drop(looked.take());
         let window =
             session.during(Window::open(self.client.clone(), lane)).await?.context("no inbox for the relay")?;
-        let mut teller = Teller { relay: self, lane, session, window, doubted_to, on_its_way, reported: None };
+        let mut teller =
+            Teller { relay: self, lane, session, window, doubted_to, on_its_way, after: 0, reported: None };
         loop {
             let rung = self.outbox.notified();
             let round = teller.tell_next().await?;
@@ -166,6 +171,8 @@ struct Teller<'a> {
     doubted_to: Option<i64>,
     /// Stock rows that were sent and whose fate is not known. Outlives the turn.
     on_its_way: &'a mut BTreeSet<StockKey>,
+    /// Behind this row the next are looked for.
+    after: i64,
     reported: Option<Instant>,
 }
 
@@ -173,7 +180,7 @@ impl Teller<'_> {
     /// Tells the oldest rows.
     async fn tell_next(&mut self) -> anyhow::Result<Round> {
         self.report().await?;
-        let rows = outbox::unsent(self.session.connection(), self.lane, ROWS).await?;
+        let rows = outbox::unsent(self.session.connection(), self.lane, self.after, ROWS).await?;
         let Some(last) = rows.last() else { return Ok(Round::Idle) };
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
         let round = self.tell(&rows, &parcels).await;
@@ -194,6 +201,9 @@ impl Teller<'_> {
         let (told, failure) = self.send(rows, parcels).await?;
         crash_point("relay::after_ack");
         self.mark(&rows[..told], &parcels[..told]).await?;
+        if let Some(last_told) = rows[..told].last() {
+            self.after = self.after.max(last_told.id - BEHIND);
+        }
         Ok(failure)
     }
 
@@ -237,16 +247,19 @@ impl Teller<'_> {
         Ok(transaction.commit().await?)
     }
 
-    /// Measures the backlog, once in a while.
+    /// Measures the backlog, once in a while, and goes back to where it begins.
     #[allow(clippy::cast_precision_loss, reason = "a gauge")]
     async fn report(&mut self) -> Result<(), StoreError> {
         if self.reported.is_some_and(|at| at.elapsed() < REPORT_EVERY) {
             return Ok(());
         }
         self.reported = Some(Instant::now());
-        let (rows, age) = outbox::backlog(self.session.connection(), self.lane).await?;
-        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(rows as f64);
-        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(age);
+        let backlog = outbox::backlog(self.session.connection(), self.lane).await?;
+        if let Some(first) = backlog.first {
+            self.after = self.after.min(first - 1);
+        }
+        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(backlog.rows as f64);
+        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(backlog.oldest_s);
         Ok(())
     }
 }

@@ -136,10 +136,10 @@ pub async fn insert_many(
     changed_all("outbox rows", &inserted, told.len())
 }
 
-/// The oldest rows of a lane that have not been told.
-pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Result<Vec<Row>, StoreError> {
-    let rows: Vec<(i64, Vec<u8>)> =
-        sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(limit).fetch_all(connection).await?;
+/// The oldest rows of a lane, behind `after`, that have not been told.
+pub async fn unsent(connection: &mut PgConnection, lane: Lane, after: i64, limit: i64) -> Result<Vec<Row>, StoreError> {
+    let unsent = sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(after).bind(limit);
+    let rows: Vec<(i64, Vec<u8>)> = unsent.fetch_all(connection).await?;
     Ok(rows.into_iter().map(|(id, packed)| Row { id, packed: packed.into() }).collect())
 }
 
@@ -166,9 +166,22 @@ pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(),
     Ok(())
 }
 
-/// How many rows of a lane are untold, and the age of the oldest in seconds.
-pub async fn backlog(connection: &mut PgConnection, lane: Lane) -> Result<(i64, f64), StoreError> {
-    Ok(sqlx::query_as(include_str!("outbox_backlog.sql")).bind(lane.stream()).fetch_one(connection).await?)
+/// How much of a lane is untold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Backlog {
+    /// How many rows.
+    pub rows: i64,
+    /// The age of the oldest in seconds, 0 without any.
+    pub oldest_s: f64,
+    /// The first.
+    pub first: Option<i64>,
+}
+
+/// Measures what is untold of a lane.
+pub async fn backlog(connection: &mut PgConnection, lane: Lane) -> Result<Backlog, StoreError> {
+    let (rows, oldest_s, first) =
+        sqlx::query_as(include_str!("outbox_backlog.sql")).bind(lane.stream()).fetch_one(connection).await?;
+    Ok(Backlog { rows, oldest_s, first })
 }
 
 /// Why a generation of the outbox cannot be thrown away.

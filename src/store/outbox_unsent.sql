@@ -1,1 +1,1 @@
-SELECT id, entries FROM outbox WHERE stream = $1 AND sent_at IS NULL ORDER BY id LIMIT $2
+SELECT id, entries FROM outbox WHERE stream = $1 AND id > $2 AND sent_at IS NULL ORDER BY id LIMIT $3

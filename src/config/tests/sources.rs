@@ -19,6 +19,7 @@ fn nothing_said_gives_the_defaults_of_the_contract() {
     assert_eq!(settings.audit.every_s, 3_600);
     assert_eq!((settings.batch.max, settings.batch.max_bytes), (2_000, 4 << 20));
     assert_eq!((settings.outbox.keep_s, settings.inbox.keep_s), (259_200, 2_592_000));
+    assert_eq!((settings.dead_letters.keep_s, settings.database.snapshot_warn_s), (2_592_000, 3_600));
     assert_eq!(settings.replies.prefixes, ["_INBOX."]);
     assert_eq!(settings.http.listen.to_string(), "127.0.0.1:8080");
     assert!(settings.channels.is_empty() && settings.payments.providers.is_empty());

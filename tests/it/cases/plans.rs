@@ -41,7 +41,6 @@ const STATEMENTS: [Statement; 49] = [
         &[],
     ),
     statement("dead_letters_refused", "text[], bigint[], bigint[]", &[("dead_letter", &["stream", "sequence"])]),
-    
     statement("dead_letters_oldest", "", &[("dead_letter", &["resolved_at"])]),
     statement(
         "dead_letters_prune",
@@ -99,7 +98,7 @@ const STATEMENTS: [Statement; 49] = [
         &[("outbox", &["sent_at"]), ("outbox", &["stream"])],
     ),
     statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
-    statement("outbox_unsent", "text, bigint", &[UNSENT]),
+    statement("outbox_unsent", "text, bigint, bigint", &[("outbox", &["stream", "id"])]),
     statement("reservations_ids", "int", &[]),
     statement(
         "reservations_insert",

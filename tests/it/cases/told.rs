@@ -116,3 +116,26 @@ async fn what_commits_late_with_an_earlier_id_is_not_skipped() {
     assert_eq!(shop.stream("RESERVATIONS").await.len(), 5);
     stage.close().await;
 }
+
+/// The same with more rows between than the relay looks back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_commits_very_late_is_not_skipped_either() {
+    let stage = Stage::open().await;
+    let shop = &stage.shop;
+    shop.count("A", "main", 10).await;
+    let mut slow = shop.db.begin().await.unwrap();
+    let body = b"{\"order_ref\":\"late\"}";
+    let subject = "reservation.held.late";
+    let late = Entry::Event { event_id: uuid::Uuid::from_u128(7), subject, body, traceparent: None };
+    let late = Parcel { at_us: 0, entries: vec![late] };
+    outbox::insert_many(&mut slow, &[(Lane::Reservations, late)], OffsetDateTime::UNIX_EPOCH).await.unwrap();
+    shop.number("SELECT setval('outbox_number', nextval('outbox_number') + 100000)").await;
+    for n in 0..3 {
+        shop.ask("order.created.web", order(&format!("e{n}"), &format!("o{n}"), "A")).await;
+    }
+    slow.commit().await.unwrap();
+    wait_until("the late one to be told", super::PATIENCE, async || !shop.told_of("late").await.is_empty()).await;
+    shop.settled().await;
+    assert_eq!(shop.stream("RESERVATIONS").await.len(), 4);
+    stage.close().await;
+}

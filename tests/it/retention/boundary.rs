@@ -78,6 +78,18 @@ async fn a_rotation_waits_for_a_batch_in_the_middle_of_its_claims_but_not_for_lo
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn copies_that_rotate_at_once_rotate_once() {
+    let ground = Ground::new().await;
+    let db = tables(&ground).await;
+    for round in 1..=20 {
+        age(&db, Kept::Inbox, GENERATION).await;
+        let all = futures::future::join_all((0..4).map(|_| rotate(&db, Kept::Inbox))).await;
+        let done = all.iter().filter(|ended| matches!(ended, Ok(Rotation::Done))).count();
+        assert_eq!((done, current(&db, Kept::Inbox).await), (1, round % 4), "{all:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_claim_that_is_rolled_back_beyond_a_boundary_was_none() {
     let ground = Ground::new().await;
     let db = tables(&ground).await;

@@ -32,7 +32,7 @@ async fn what_was_there_before_the_generations_is_there_after() {
     assert_eq!(migrate::apply(&db, "public").await.unwrap()[..2], [6, 7]);
     assert_eq!(claim(&db, &events(["e1".into(), "e2".into()])).await.unwrap(), 1);
     let mut connection = db.acquire().await.unwrap();
-    let unsent = outbox::unsent(&mut connection, Lane::Stock, 10).await.unwrap();
+    let unsent = outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap();
     assert_eq!(unsent.iter().map(|row| row.id).collect::<Vec<_>>(), ids[2..]);
     outbox::mark_sent(&mut connection, &ids[2..]).await.unwrap();
     let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL")

@@ -74,9 +74,9 @@ async fn rows_of_several_generations_are_told_in_the_order_they_were_written() {
     assert_eq!(generations, 4);
     let mut connection = db.acquire().await.unwrap();
     let unsent = |rows: Vec<outbox::Row>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
-    assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 10).await.unwrap()), written);
+    assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap()), written);
     outbox::mark_sent(&mut connection, &written[..3]).await.unwrap();
-    assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 10).await.unwrap()), written[3..]);
+    assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap()), written[3..]);
 }
 
 /// A stream is full for longer than anything is kept: its rows wait, with a warning, and are told when there is room.
