@@ -13,6 +13,7 @@ mod dev_command;
 mod faults;
 mod import;
 mod orders;
+mod recover;
 mod story;
 mod support;
 mod topology;
