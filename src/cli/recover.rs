@@ -45,7 +45,9 @@ pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
     if command.json {
         println!("{}", serde_json::to_string_pretty(&report).map_err(anyhow::Error::from)?);
     } else {
-        lines(&report).iter().for_each(|line| println!("{line}"));
+        for line in lines(&report) {
+            println!("{line}");
+        }
     }
     Ok(Exit::Fine)
 }
