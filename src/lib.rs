@@ -24,6 +24,7 @@
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
+//! | [`recover`] | what is to be done when PostgreSQL went back in time |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
 //! | [`bench`](mod@bench) | what it can do, measured beside one transaction per order |
@@ -52,6 +53,7 @@ mod failpoint;
 pub mod import;
 pub mod messages;
 pub mod ops;
+pub mod recover;
 pub mod relay;
 pub mod retention;
 pub mod service;

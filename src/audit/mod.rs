@@ -15,6 +15,7 @@ mod schedule;
 mod told;
 
 pub use schedule::{Schedule, run as run_schedule};
+pub(crate) use told::{Latest, caught_up};
 
 use std::sync::Arc;
 

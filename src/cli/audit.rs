@@ -35,7 +35,7 @@ pub async fn run(command: &Audit, settings: &Settings) -> Result<Exit, Stop> {
     let mut list = List { out: BufWriter::new(io::stdout()), json: command.json, empty: true };
     list.begin()?;
     let asked = broker.as_ref().map_err(String::clone);
-    let report = audit::run(&mut session, &settings.database, asked, &mut |finding| Ok(list.add(finding)?)).await;
+    let report = audit::run(&mut session, &settings.database, asked, &mut |finding| list.add(finding)).await;
     let report = report.map_err(Interrupted::stop)?;
     list.end(report.total(), report.unchecked.is_none())?;
     let unchecked = report.unchecked.as_ref().map(|why| {

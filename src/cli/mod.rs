@@ -16,6 +16,7 @@ mod dev;
 mod import;
 mod migrate;
 mod moment;
+mod recover;
 mod run;
 mod story;
 mod streams;
@@ -71,6 +72,8 @@ enum Command {
     Audit(audit::Audit),
     /// Measure on private servers: throughput beside one transaction per order, latency, statements per batch.
     Bench(bench::Bench),
+    /// After the database went back in time: rewind the consumers, raise the versions, say what cannot be known.
+    Recover(recover::Recover),
     /// Show or apply the topology: streams and durable consumers.
     #[command(subcommand)]
     Streams(streams::Streams),
@@ -116,6 +119,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Migrate => migrate::run(&settings).await,
             Command::Audit(command) => Box::pin(audit::run(&command, &settings)).await,
             Command::Bench(args) => Box::pin(bench::run(args, &settings)).await,
+            Command::Recover(command) => Box::pin(recover::run(command, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,

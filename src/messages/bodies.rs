@@ -142,7 +142,7 @@ pub(super) struct ReviewOpened<'a> {
 pub(super) enum About<'a> {
     Order { channel: &'a str, order_ref: &'a str },
     Message { subject: &'a str, event_id: &'a str, rows: Vec<Row<'a>> },
-    Finding(Found<'a>),
+    Finding(FindingBody<'a>),
 }
 
 impl<'a> About<'a> {
@@ -154,14 +154,14 @@ impl<'a> About<'a> {
             ReviewSubject::Message { subject, event_id, rows } => {
                 Self::Message { subject, event_id: event_id.as_str(), rows: rows.iter().map(Row::of).collect() }
             }
-            ReviewSubject::Finding(finding) => Self::Finding(Found::of(finding)),
+            ReviewSubject::Finding(finding) => Self::Finding(FindingBody::of(finding)),
         }
     }
 }
 
 /// What an audit found, the fields that name its place only where they do.
 #[derive(Serialize)]
-pub(super) struct Found<'a> {
+pub(super) struct FindingBody<'a> {
     invariant: u8,
     #[serde(skip_serializing_if = "Option::is_none")]
     channel: Option<&'a str>,
@@ -187,7 +187,7 @@ pub(super) struct Found<'a> {
     found: &'a str,
 }
 
-impl<'a> Found<'a> {
+impl<'a> FindingBody<'a> {
     pub(super) fn of(finding: &'a Finding) -> Self {
         let place = &finding.place;
         Self {

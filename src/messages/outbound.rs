@@ -5,8 +5,8 @@ use async_nats::header::{HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use uuid::Uuid;
 
 use super::bodies::{
-    About, ErrorReply, Fault, Figures, Found, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged, StockReply,
-    to_json,
+    About, ErrorReply, Fault, Figures, FindingBody, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged,
+    StockReply, to_json,
 };
 use super::instant::WireTime;
 use super::subject::stock_subject;
@@ -69,7 +69,7 @@ pub fn review_subject(subject: &ReviewSubject) -> serde_json::Value {
 
 /// A finding, as its review and the list of findings have it.
 pub fn finding(finding: &Finding) -> serde_json::Value {
-    serde_json::to_value(Found::of(finding)).unwrap_or_default()
+    serde_json::to_value(FindingBody::of(finding)).unwrap_or_default()
 }
 
 /// The figures that a `stock.changed` carries; none where it is no such message.

@@ -102,7 +102,7 @@ pub async fn sweep_again(connection: &mut PgConnection) -> Result<(), StoreError
 
 /// What a sweep finds, in the order of its keys, as it is found.
 pub fn sweep(connection: &mut PgConnection, sweep: Sweep) -> BoxStream<'_, Result<Finding, StoreError>> {
-    let asked = sqlx::query_as::<_, Found>(sweep.statement());
+    let asked = sqlx::query_as::<_, SweptRow>(sweep.statement());
     let asked = match sweep {
         Sweep::Steps => asked
             .bind(STEPS.map(|step| step.from.map(ReservationState::word)).to_vec())
@@ -111,13 +111,13 @@ pub fn sweep(connection: &mut PgConnection, sweep: Sweep) -> BoxStream<'_, Resul
         Sweep::Orders => asked.bind(Order::PRECEDENCE.map(|(line, _)| line.word()).to_vec()),
         _ => asked,
     };
-    asked.fetch(connection).map_ok(move |found| found.read(sweep.invariant())).err_into().boxed()
+    asked.fetch(connection).map_ok(move |row| row.read(sweep.invariant())).err_into().boxed()
 }
 
 /// A row of any sweep: each names what it has.
 #[derive(Default, sqlx::FromRow)]
 #[sqlx(default)]
-struct Found {
+struct SweptRow {
     sku: Option<String>,
     warehouse: Option<String>,
     channel: Option<String>,
@@ -132,7 +132,7 @@ struct Found {
     found: String,
 }
 
-impl Found {
+impl SweptRow {
     fn read(self, invariant: u8) -> Finding {
         let place = Place {
             sku: self.sku,

@@ -15,6 +15,7 @@ pub mod inbox;
 pub mod journal;
 pub mod known;
 pub mod migrate;
+pub mod newest;
 pub mod orders;
 pub mod outbox;
 pub mod pool;

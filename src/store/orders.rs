@@ -94,6 +94,16 @@ pub async fn lock_many(
     rows.into_iter().map(StoredOrder::read).collect()
 }
 
+/// Which of the named orders have a row.
+pub async fn existing(connection: &mut PgConnection, keys: &[OrderKey]) -> Result<HashSet<OrderKey>, StoreError> {
+    let rows: Vec<(String, String)> = sqlx::query_as(include_str!("orders_exist.sql"))
+        .bind(keys.iter().map(|key| key.channel.as_str()).collect::<Vec<_>>())
+        .bind(keys.iter().map(|key| key.order_ref.as_str()).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    Ok(rows.iter().map(|(channel, order_ref)| key(channel, order_ref)).collect())
+}
+
 /// Writes the changed columns of orders.
 pub async fn update_many(connection: &mut PgConnection, changes: &[OrderChange]) -> Result<(), StoreError> {
     if changes.is_empty() {

@@ -130,6 +130,17 @@ fn raised(rows: Vec<RaisedRow>) -> Locked {
     Locked { now, rows: rows.into_iter().map(read).collect() }
 }
 
+/// Raises the versions of rows above what was told of them. `told` is sorted.
+pub async fn raise_many(connection: &mut PgConnection, told: &[(StockKey, i64)]) -> Result<Locked, StoreError> {
+    let rows: Vec<RaisedRow> = sqlx::query_as(include_str!("stock_raise.sql"))
+        .bind(told.iter().map(|(key, _)| key.sku.as_str()).collect::<Vec<_>>())
+        .bind(told.iter().map(|(key, _)| key.warehouse.as_str()).collect::<Vec<_>>())
+        .bind(told.iter().map(|(_, version)| *version).collect::<Vec<_>>())
+        .fetch_all(connection)
+        .await?;
+    Ok(raised(rows))
+}
+
 /// What those of the rows that exist were opened with: 0 where the first units came later.
 pub async fn openings(connection: &mut PgConnection, keys: &[&StockKey]) -> Result<HashMap<StockKey, Qty>, StoreError> {
     let rows: Vec<(String, String, Qty)> = sqlx::query_as(include_str!("stock_openings.sql"))

@@ -151,6 +151,7 @@ impl Field {
             Rule::Identity => None,
             Rule::Free => (!self.same(want, have)).then_some(Nature::Applies),
             Rule::Fixed => (!self.same(want, have)).then_some(Nature::Fixed),
+            Rule::Begin => (!self.same(want, have) && have != "by_start_time").then_some(Nature::Fixed),
             Rule::Limit => match limit(want).cmp(&limit(have)) {
                 std::cmp::Ordering::Less => Some(Nature::Shrinks),
                 std::cmp::Ordering::Equal => None,
@@ -314,6 +315,22 @@ mod tests {
             assert_eq!(found.len(), 1, "{key}");
             assert_eq!(found[0].field, key);
         }
+    }
+
+    #[test]
+    fn a_consumer_that_was_rewound_is_no_other() {
+        let want = config(json!({ "durable_name": "a", "ack_policy": "explicit", "deliver_policy": "all" }));
+        let begun = |policy: &str| {
+            let mut have = want.clone();
+            have.insert("deliver_policy".to_owned(), policy.into());
+            have.insert("opt_start_time".to_owned(), "2027-01-01T10:00:00Z".into());
+            compare(CONSUMER, &want, &have).into_iter().map(|found| (found.field, found.nature)).collect::<Vec<_>>()
+        };
+        assert_eq!(begun("by_start_time"), []);
+        assert_eq!(begun("all"), []);
+        // These skipped what was there before.
+        assert_eq!(begun("new"), [("deliver_policy", Nature::Fixed)]);
+        assert_eq!(begun("last"), [("deliver_policy", Nature::Fixed)]);
     }
 
     #[test]

@@ -40,6 +40,8 @@ pub(super) enum Rule {
     Set,
     /// It stays what it was when the object was made.
     Fixed,
+    /// Where a consumer began. Fixed too, but one that was rewound to an instant is none the worse.
+    Begin,
 }
 
 /// What counts where a file does not name the key.
@@ -77,7 +79,7 @@ const fn field(name: &'static str, kind: Kind, rule: Rule, unsaid: Unsaid) -> Fi
 }
 
 use Kind::{Flag, Labels, Object, Objects, Text, Texts, Whole, Wholes};
-use Rule::{Fixed, Free, Identity, Limit, Set};
+use Rule::{Begin, Fixed, Free, Identity, Limit, Set};
 use Unsaid::{Anything, Nothing, Number};
 
 const SOURCE: &[&str] =
@@ -136,9 +138,9 @@ pub(super) const CONSUMER: &[Field] = &[
     field("deliver_group", Text, Fixed, Nothing),
     field("flow_control", Flag, Fixed, Nothing),
     field("idle_heartbeat", Whole, Fixed, Nothing),
-    field("deliver_policy", Text, Fixed, Unsaid::Word("all")),
+    field("deliver_policy", Text, Begin, Unsaid::Word("all")),
     field("opt_start_seq", Whole, Fixed, Nothing),
-    field("opt_start_time", Text, Fixed, Nothing),
+    field("opt_start_time", Text, Identity, Anything),
     field("ack_policy", Kind::Word(&["explicit", "all", "none"]), Fixed, Unsaid::Word("none")),
     field("replay_policy", Text, Fixed, Unsaid::Word("instant")),
     field("filter_subject", Text, Free, Nothing),

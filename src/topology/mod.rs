@@ -25,6 +25,7 @@ mod fields;
 mod files;
 mod judge;
 mod resume;
+mod rewind;
 mod sourcing;
 mod subject;
 mod wire;

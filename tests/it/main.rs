@@ -13,6 +13,7 @@ mod dev_command;
 mod faults;
 mod import;
 mod orders;
+mod recover;
 mod retention;
 mod story;
 mod support;

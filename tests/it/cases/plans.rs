@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use lastunit::config::Database;
-use lastunit::store::{migrate, pool};
+use lastunit::store::{audit, migrate, pool};
 use serde_json::Value;
 use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
@@ -34,7 +34,19 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 49] = [
+const STATEMENTS: [Statement; 62] = [
+    statement(
+        "audit_fates",
+        "text, text[], text[], text[], text[], bigint[], timestamptz[]",
+        &[
+            ("processed_event", &["subject", "event_id"]),
+            ("sales_order", &["order_ref", "channel"]),
+            ("waiting_message", &["subject", "event_id"]),
+            ("dead_letter", &["stream", "sequence", "received_at"]),
+        ],
+    ),
+    statement("audit_last", "", &[]),
+    statement("audit_record", "double precision, bigint[], text", &[]),
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
@@ -81,6 +93,8 @@ const STATEMENTS: [Statement; 49] = [
     statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
     statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
+    statement("newest", "", &[]),
+    statement("orders_exist", "text[], text[]", &[ORDER]),
     statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
     statement("orders_lock", "text[], text[]", &[ORDER]),
     statement(
@@ -118,6 +132,7 @@ const STATEMENTS: [Statement; 49] = [
     statement("stock_make", "text[], text[]", &[]),
     statement("stock_open", "text[], text[], bigint[], bigint[]", &[]),
     statement("stock_openings", "text[], text[]", &[STOCK, ("stock_movement", &["sku", "warehouse"])]),
+    statement("stock_raise", "text[], text[], bigint[]", &[STOCK]),
     statement("stock_retell", "text[], text[]", &[STOCK]),
     statement("stock_unmake", "text[], text[], bigint", &[STOCK]),
     statement(
@@ -125,6 +140,7 @@ const STATEMENTS: [Statement; 49] = [
         "text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz",
         &[STOCK],
     ),
+    statement("stock_versions", "text[], text[]", &[STOCK]),
     statement("waiting_done", "bigint[]", &[("waiting_message", &["id"])]),
     statement(
         "waiting_insert",
@@ -149,8 +165,23 @@ const SWEEPS: [Statement; 3] = [
     statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
 ];
 
+/// What the audit reads whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
+const AUDIT: [Statement; 10] = [
+    statement("audit_1_stock", "", &[]),
+    statement("audit_2_reserved", "", &[]),
+    statement("audit_3_on_hand", "", &[]),
+    statement("audit_4_steps", "text[], text[], int[]", &[]),
+    statement("audit_4_states", "", &[]),
+    statement("audit_4_orders", "text[]", &[]),
+    statement("audit_5_once", "", &[]),
+    statement("audit_6_waiting", "", &[]),
+    statement("audit_7_versions", "", &[]),
+    statement("audit_stock", "", &[]),
+];
+
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 10] = [
+const GROWING: [&str; 11] = [
+    "review_item",
     "sales_order",
     "reservation",
     "reservation_event",
@@ -174,7 +205,7 @@ fn every_statement_of_the_program_has_its_plan_held() {
         .unwrap()
         .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".sql")?.to_owned()))
         .collect();
-    let held: BTreeSet<String> = all().map(|statement| statement.file.to_owned()).collect();
+    let held: BTreeSet<String> = all().chain(&AUDIT).map(|statement| statement.file.to_owned()).collect();
     assert_eq!(files, held);
 }
 
@@ -191,8 +222,10 @@ async fn no_growing_table_is_read_whole_on_empty_small_or_large_data() {
     judge_all("small and analyzed", &options).await;
     fill(&made, 51, 200_000).await;
     judge_all("grown since it was analyzed", &options).await;
+    judge_audit("grown since it was analyzed", &options).await;
     analyze(&made).await;
     judge_all("large and analyzed", &options).await;
+    judge_audit("large and analyzed", &options).await;
 }
 
 async fn pool_of(database: &Database) -> sqlx::PgPool {
@@ -212,6 +245,8 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT 'web', n::text, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, n::text, 'online', now(), now()",
         "INSERT INTO reservation (channel, order_ref, sku, warehouse, qty, state, named, expires_at, created_at)
          SELECT 'web', n::text, 'sku' || n % 1000, 'main', 1, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, false, now(), now()",
+        "INSERT INTO reservation_event (reservation_id, sku, warehouse, to_state, qty, at)
+         SELECT n, 'sku' || n % 1000, 'main', 'confirmed', 1, now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
         "INSERT INTO stock_movement (sku, warehouse, delta, kind, at)
@@ -225,6 +260,8 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
         "INSERT INTO dead_letter
             (event_id, stream, sequence, received_at, consumer, subject, reason, detail, headers, body, opened_at, resolved_at)
          SELECT gen_random_uuid(), 'ORDERS', n, now(), '', '', '', '', '{}', '', now(), CASE WHEN n % 10 > 0 THEN now() END",
+        "INSERT INTO review_item (kind, cause, subject, detail, opened_at)
+         SELECT 'oversold', n::text, '{}', '', now()",
         "INSERT INTO waiting_message
             (channel, order_ref, stream, sequence, received_at, consumer, subject, event_id, headers, body, since)
          SELECT 'web', 'early' || n, 'ORDERS', n, now(), '', 'order.cancelled.web', n::text, '{}', '', now()",
@@ -241,6 +278,36 @@ async fn judge_all(when: &str, options: &sqlx::postgres::PgConnectOptions) {
     for statement in all() {
         let plan = plan_of(&mut connection, statement).await;
         judge(when, statement, &plan, false);
+    }
+}
+
+/// As the audit asks: in its snapshot, with its settings.
+async fn judge_audit(when: &str, options: &sqlx::postgres::PgConnectOptions) {
+    let mut connection = PgConnection::connect_with(options).await.unwrap();
+    let mut snapshot = audit::begin(&mut connection).await.unwrap();
+    for statement in &AUDIT {
+        let plan = plan_of(&mut snapshot, statement).await;
+        judge_sweep(when, statement, &plan, false);
+    }
+}
+
+/// `again` is whether the node is read once for each row of another.
+fn judge_sweep(when: &str, statement: &Statement, node: &Value, again: bool) {
+    match node {
+        Value::Array(nodes) => nodes.iter().for_each(|node| judge_sweep(when, statement, node, again)),
+        Value::Object(fields) => {
+            let is_growing = node["Relation Name"].as_str().is_some_and(|table| GROWING.contains(&table));
+            let whole = is_growing && node["Index Cond"].is_null();
+            assert!(!(whole && again), "{} on data {when} reads a table for every row\n{node:#}", statement.file);
+            for plan in node["Plans"].as_array().into_iter().flatten() {
+                let inner = node["Node Type"] == "Nested Loop" && plan["Parent Relationship"] == "Inner";
+                judge_sweep(when, statement, plan, again || inner || plan["Parent Relationship"] == "SubPlan");
+            }
+            if let Some(plan) = fields.get("Plan") {
+                judge_sweep(when, statement, plan, again);
+            }
+        }
+        _ => {}
     }
 }
 

@@ -4,7 +4,9 @@
 //! one, each with a database of its own in it; those that kill or pause it have their own.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use lastunit::dev::{Binaries, NatsOptions, PostgresOptions, PrivateNats, PrivatePostgres, Scratch, Servers};
 use tokio::sync::OnceCell;
@@ -62,6 +64,24 @@ impl Ground {
     /// The PostgreSQL of a test that has its own.
     pub fn postgres(&mut self) -> &mut PrivatePostgres {
         self.postgres.as_mut().expect("Ground::own()")
+    }
+
+    /// Stops the PostgreSQL of a test that has its own, copies all it has, and starts it again: a backup.
+    pub async fn back_up(&mut self) {
+        let (data, backup) = (self.dir().join("postgres/data"), self.dir().join("postgres/backup"));
+        self.postgres().stop_fast().await.unwrap();
+        let copied = Command::new("cp").arg("-a").arg(data).arg(backup).status().unwrap();
+        assert!(copied.success());
+        self.postgres().restart().await.unwrap();
+    }
+
+    /// Puts the backup in the place of what PostgreSQL has: it goes back in time.
+    pub async fn restore(&mut self) {
+        let (data, backup) = (self.dir().join("postgres/data"), self.dir().join("postgres/backup"));
+        self.postgres().stop_fast().await.unwrap();
+        fs::remove_dir_all(&data).unwrap();
+        fs::rename(backup, data).unwrap();
+        self.postgres().restart().await.unwrap();
     }
 
     /// A directory for the test's files.

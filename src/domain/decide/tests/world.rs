@@ -264,7 +264,7 @@ impl World {
         self.told.extend(self.decision.answers.iter().cloned());
         self.reviews.extend(self.decision.reviews.iter().filter_map(|review| match &review.subject {
             ReviewSubject::Order(key) => Some(format!("{} {}/{}", review.kind.word(), key.channel, key.order_ref)),
-            ReviewSubject::Message { .. } => None,
+            ReviewSubject::Message { .. } | ReviewSubject::Finding(_) => None,
         }));
         for filed in &self.decision.documents {
             let key = (filed.subject.clone(), filed.key.document_ref.clone());
