@@ -3,6 +3,7 @@
 mod start;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,6 +131,7 @@ impl Started {
             topology: self.topology.clone(),
             apply: settings.streams.apply,
             readiness: readiness.clone(),
+            warned: BTreeMap::new(),
         };
         let watching = tokio::spawn(watch.run(telling.clone()));
 
