@@ -9,6 +9,10 @@ use sqlx::PgConnection;
 use crate::store::broker::{self, Loss, LossKind};
 use crate::topology::Topology;
 
+/// How far apart two instants may be that are one: after its first restart nats-server 2.9 tells when it had written that it made a consumer,
+/// and not any more when it made it.
+const SAME: time::Duration = time::Duration::SECOND;
+
 /// Compares what is there with what is remembered, notes what was lost, and returns all losses that nobody has made good. What is not there at
 /// all is noticed when it has been made again.
 ///
@@ -24,7 +28,7 @@ pub async fn look(
     let seen = topology.census(jetstream).await?;
     for seen in &seen {
         let Some(before) = remembered.iter().find(|before| before.name == seen.name) else { continue };
-        let (kind, detail) = if before.made_at != seen.made_at {
+        let (kind, detail) = if (before.made_at - seen.made_at).abs() > SAME {
             (LossKind::MadeAnew, made_anew(topology, &before.name))
         } else if seen.last_seq < before.last_seq {
             (LossKind::TailLost, tail_lost(seen.last_seq, before.last_seq))

@@ -77,14 +77,14 @@ struct Asked {
 }
 
 /// Ends with 1 where nothing was told since then.
-pub async fn run(replay: Replay, settings: &Settings) -> Result<Exit, Stop> {
+pub async fn run(asks: Replay, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?);
     let pool = database::open(&settings.database).await?;
     let jetstream = streams::reach(settings, &topology).await?;
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     // What is gone is noted first, so that it is known what this makes good.
     losses::look(&mut connection, &topology, &jetstream).await?;
-    let asked = ask(&mut connection, &replay).await.map_err(database::stop)?;
+    let asked = ask(&mut connection, &asks).await.map_err(database::stop)?;
 
     let stop = CancellationToken::new();
     let relay = Relay {
@@ -102,7 +102,7 @@ pub async fn run(replay: Replay, settings: &Settings) -> Result<Exit, Stop> {
     stop.cancel();
     let ended = async { while tellers.join_next().await.is_some() {} };
     drop(tokio::time::timeout(END_WITHIN, ended).await);
-    report(&mut connection, &told?, &asked, replay.json).await
+    report(&mut connection, &told?, &asked, asks.json).await
 }
 
 /// Stores the request, for whoever has the turns.
@@ -130,7 +130,7 @@ async fn ask(connection: &mut PgConnection, replay: &Replay) -> Result<Asked, St
 fn say_what_is_there(oldest: Option<Timestamp>) {
     match oldest {
         Some(oldest) => {
-            eprintln!("what was told is kept from {} on; every stock row is told as it is now", WireTime(oldest))
+            eprintln!("what was told is kept from {} on; every stock row is told as it is now", WireTime(oldest));
         }
         None => eprintln!("nothing of what was told is kept; every stock row is told as it is now"),
     }
@@ -199,7 +199,9 @@ async fn report(connection: &mut PgConnection, told: &[Progress], asked: &Asked,
     } else if rows == 0 {
         println!("nothing was told since then");
     } else {
-        told.iter().for_each(|one| println!("{}: {} rows told again and acknowledged", one.stream, one.told_rows));
+        for Progress { stream, told_rows, .. } in told {
+            println!("{stream}: {told_rows} rows told again and acknowledged");
+        }
     }
     for loss in crate::store::broker::losses(connection).await.map_err(database::stop)? {
         eprintln!("still so: {}: {}", loss.name, loss.detail);

@@ -74,7 +74,7 @@ pub(super) async fn reach(settings: &Settings, topology: &Topology) -> Result<Co
 
 async fn connect(settings: &Settings) -> Result<Context, Stop> {
     let (connection, _) = tokio::sync::watch::channel(broker::Connection::Up(0));
-    let client = broker::connect(&settings.nats, connection).await;
+    let client = Box::pin(broker::connect(&settings.nats, connection)).await;
     Ok(broker::jetstream(client.map_err(|error| Stop::Unreachable(anyhow!("NATS cannot be reached: {error}")))?))
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use async_nats::jetstream::consumer::PullConsumer;
 use serde_json::json;
 
 use super::sale::Sale;
@@ -162,7 +163,15 @@ async fn a_consumer_that_was_deleted_is_warned_of_until_somebody_takes_note() {
     let program = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;
     shop.count("A", "main", 10).await;
-    shop.js.get_stream("ORDERS").await.unwrap().delete_consumer("lastunit-orders").await.unwrap();
+    // One that is made again within a second is taken for the same.
+    let orders = shop.js.get_stream("ORDERS").await.unwrap();
+    let consumer: PullConsumer = orders.get_consumer("lastunit-orders").await.unwrap();
+    let made_at = consumer.cached_info().created.unix_timestamp();
+    wait_until("the consumer to be two seconds old", PATIENCE, async || {
+        shop.number("SELECT extract(epoch FROM clock_timestamp())::bigint").await > made_at + 2
+    })
+    .await;
+    orders.delete_consumer("lastunit-orders").await.unwrap();
     warned_of(&program, &["ORDERS/lastunit-orders"]).await;
     // A replay refills what is told; this is none of it.
     assert_eq!(launch.run(&["replay", "--since", "1h"]).await.code, Some(0));
