@@ -9,8 +9,8 @@ use sqlx::PgConnection;
 use crate::store::broker::{self, Loss, LossKind};
 use crate::topology::Topology;
 
-/// How far apart two instants may be that are one: after its first restart nats-server 2.9 tells when it had written that it made a consumer,
-/// and not any more when it made it.
+/// How far apart the instants may be that are told of one consumer: after its first restart nats-server 2.9 tells when it had written
+/// it down, and not any more when it had made it.
 const SAME: time::Duration = time::Duration::SECOND;
 
 /// Compares what is there with what is remembered, notes what was lost, and returns all losses that nobody has made good. What is not there at
@@ -28,7 +28,7 @@ pub async fn look(
     let seen = topology.census(jetstream).await?;
     for seen in &seen {
         let Some(before) = remembered.iter().find(|before| before.name == seen.name) else { continue };
-        let (kind, detail) = if (before.made_at - seen.made_at).abs() > SAME {
+        let (kind, detail) = if is_another(&before.name, before.made_at - seen.made_at) {
             (LossKind::MadeAnew, made_anew(topology, &before.name))
         } else if seen.last_seq < before.last_seq {
             (LossKind::TailLost, tail_lost(seen.last_seq, before.last_seq))
@@ -42,10 +42,19 @@ pub async fn look(
     Ok(broker::losses(connection).await?)
 }
 
+/// Whether two instants of making, so far apart, are of two objects.
+fn is_another(name: &str, apart: time::Duration) -> bool {
+    if is_consumer(name) { apart.abs() > SAME } else { !apart.is_zero() }
+}
+
+fn is_consumer(name: &str) -> bool {
+    name.contains('/')
+}
+
 fn made_anew(topology: &Topology, name: &str) -> String {
     if topology.is_told(name) {
         "it was made anew, and what had been told in it is gone: `lastunit replay --since T` tells it again".to_owned()
-    } else if name.contains('/') {
+    } else if is_consumer(name) {
         format!("it was made anew, and everything is delivered again, once: then {ACKNOWLEDGE}")
     } else {
         format!(

@@ -8,7 +8,7 @@ use std::process::Command;
 use async_nats::jetstream::consumer::PullConsumer;
 use serde_json::json;
 
-use super::sale::Sale;
+use super::sale::{SKUS, Sale};
 use crate::support::{Ground, Launch, PATIENCE, Program, Shop, buyers, order, wait_until};
 
 /// What `/readyz` warns of: names of streams and consumers. It is ready all the same.
@@ -28,6 +28,18 @@ const COMMANDS: [&str; 6] =
     ["INVENTORY", "INVENTORY/lastunit-inventory", "ORDERS", "ORDERS/lastunit-orders", "PAYMENTS", "SHIPMENTS"];
 const TOLD: [&str; 4] = ["DEAD", "RESERVATIONS", "STOCK", "STOCK_LATEST"];
 
+/// A consumer that is made again within a second is taken for the same.
+async fn consumers_are_old(shop: &Shop) {
+    for (stream, durable) in [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory")] {
+        let consumer: PullConsumer = shop.js.get_consumer_from_stream(durable, stream).await.unwrap();
+        let made_at = consumer.cached_info().created.unix_timestamp();
+        wait_until("the consumer to be two seconds old", PATIENCE, async || {
+            shop.number("SELECT extract(epoch FROM clock_timestamp())::bigint").await > made_at + 2
+        })
+        .await;
+    }
+}
+
 /// Every order that was decided is answered in RESERVATIONS.
 async fn all_answered(shop: &Shop) {
     let told = shop.stream("RESERVATIONS").await;
@@ -43,12 +55,17 @@ async fn all_answered(shop: &Shop) {
 #[tokio::test(flavor = "multi_thread")]
 async fn nats_that_lost_its_directory_under_load_is_refilled() {
     let mut sale = Sale::on(Ground::new().await).await;
+    consumers_are_old(&sale.shop).await;
+    let before = sale.shop.number("SELECT count(*) FROM sales_order").await;
+    let more = sale.shop.load(buyers("more", &SKUS).take(3_000));
+    sale.decided(usize::try_from(before).unwrap() + 500).await;
     sale.ground.nats.kill().await.unwrap();
     sale.ground.nats.wipe_store().unwrap();
     sale.ground.nats.restart().await.unwrap();
     // By itself.
     let before = sale.shop.number("SELECT count(*) FROM sales_order").await;
     sale.decided(usize::try_from(before).unwrap() + 300).await;
+    more.all().await;
     let Sale { launch, mut copies, shop, ground: _ground, load } = sale;
     load.all().await;
     shop.settled().await;
@@ -96,9 +113,15 @@ async fn nats_that_is_back_with_an_older_copy_of_its_store_is_refilled() {
     shop.load(buyers("late", &skus).take(200)).all().await;
     shop.settled().await;
     let told = shop.stream("STOCK").await.len();
-    // What came in is remembered as it is looked at, what goes out as it is acknowledged.
-    let orders = "SELECT last_seq FROM broker_object WHERE name = 'ORDERS'";
-    wait_until("all orders to be remembered", PATIENCE, async || shop.number(orders).await == 300).await;
+    // What is told is remembered as it is acknowledged, everything else as it is looked at.
+    for (stream, query) in [
+        ("ORDERS", "SELECT last_seq FROM broker_object WHERE name = 'ORDERS'"),
+        ("STOCK_LATEST", "SELECT last_seq FROM broker_object WHERE name = 'STOCK_LATEST'"),
+    ] {
+        let last = shop.js.get_stream(stream).await.unwrap().cached_info().state.last_sequence;
+        let last = i64::try_from(last).unwrap();
+        wait_until(&format!("{stream} to be remembered"), PATIENCE, async || shop.number(query).await == last).await;
+    }
 
     ground.nats.stop().await.unwrap();
     fs::remove_dir_all(ground.nats.store()).unwrap();
@@ -131,6 +154,7 @@ async fn a_loss_while_nobody_runs_is_noticed_at_the_next_start() {
     shop.count("A", "main", 10).await;
     shop.say("order.created.web", order("e1", "1", "A")).await;
     shop.settled().await;
+    consumers_are_old(&shop).await;
     assert_eq!(program.terminate().await, Some(0));
     ground.nats.stop().await.unwrap();
     ground.nats.wipe_store().unwrap();
@@ -163,14 +187,8 @@ async fn a_consumer_that_was_deleted_is_warned_of_until_somebody_takes_note() {
     let program = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;
     shop.count("A", "main", 10).await;
-    // One that is made again within a second is taken for the same.
+    consumers_are_old(&shop).await;
     let orders = shop.js.get_stream("ORDERS").await.unwrap();
-    let consumer: PullConsumer = orders.get_consumer("lastunit-orders").await.unwrap();
-    let made_at = consumer.cached_info().created.unix_timestamp();
-    wait_until("the consumer to be two seconds old", PATIENCE, async || {
-        shop.number("SELECT extract(epoch FROM clock_timestamp())::bigint").await > made_at + 2
-    })
-    .await;
     orders.delete_consumer("lastunit-orders").await.unwrap();
     warned_of(&program, &["ORDERS/lastunit-orders"]).await;
     // A replay refills what is told; this is none of it.
