@@ -3,7 +3,7 @@
 mod start;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -147,6 +147,7 @@ impl Started {
             stalled_after: Duration::from_millis(settings.streams.stalled_after_ms),
             readiness: readiness.clone(),
             sourced: HashMap::new(),
+            warned: BTreeMap::new(),
         };
         let watching = tokio::spawn(watch.run(telling.clone()));
 

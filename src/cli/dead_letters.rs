@@ -4,6 +4,8 @@ use std::io::Write as _;
 use std::time::Duration;
 
 use anyhow::Context as _;
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 use sqlx::PgConnection;
@@ -187,9 +189,7 @@ fn whole(letter: &DeadLetter) -> Value {
     // As CloudEvents has it: what is no text stands in base64 under another name.
     match std::str::from_utf8(&letter.body) {
         Ok(text) => document["body"] = json!(text),
-        Err(_) => {
-            document["body_base64"] = json!(base64::Engine::encode(&base64::prelude::BASE64_STANDARD, &letter.body))
-        }
+        Err(_) => document["body_base64"] = json!(BASE64_STANDARD.encode(&letter.body)),
     }
     document
 }

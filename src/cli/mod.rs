@@ -17,6 +17,7 @@ mod import;
 mod migrate;
 mod moment;
 mod recover;
+mod replay;
 mod run;
 mod story;
 mod streams;
@@ -83,6 +84,8 @@ enum Command {
     /// List, show or replay messages that could not be processed.
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
+    /// Tell again what was told since an instant: the broker has lost it.
+    Replay(replay::Replay),
     /// Play a story on real messages and show what is told.
     #[command(hide = true)]
     Story,
@@ -123,6 +126,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
+            Command::Replay(replay) => Box::pin(replay::run(replay, &settings)).await,
             Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),
         }

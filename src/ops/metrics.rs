@@ -53,6 +53,9 @@ pub const AUDIT_LAST_TIME: &str = "lastunit_audit_last_timestamp_seconds";
 /// How long it took. Gauge.
 pub const AUDIT_SECONDS: &str = "lastunit_audit_duration_seconds";
 
+/// Streams and durable consumers that have lost what was in them, not made good yet. Gauge: the warnings of `/readyz` name them.
+pub const BROKER_LOSSES: &str = "lastunit_broker_losses";
+
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
     for name in
@@ -76,6 +79,7 @@ pub fn describe() {
     describe_gauge!(AUDIT_FINDINGS, Unit::Count, "What the last audit found, by invariant.");
     describe_gauge!(AUDIT_LAST_TIME, Unit::Seconds, "When the last audit ended.");
     describe_gauge!(AUDIT_SECONDS, Unit::Seconds, "How long the last audit took.");
+    describe_gauge!(BROKER_LOSSES, "Streams and consumers that lost what was in them.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
     describe_gauge!(KEPT_OLDEST_SECONDS, Unit::Seconds, "What no kept row is older than.");
     describe_counter!(ROTATIONS, "Generations emptied and begun anew.");

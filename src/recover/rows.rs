@@ -9,11 +9,14 @@ use crate::audit::{Broker, Latest};
 use crate::domain::StockKey;
 use crate::engine::tell_figures;
 use crate::relay::stock_keys;
+use crate::store::broker::Mark;
 use crate::store::outbox::{self, Lane, Row};
 use crate::store::stock;
 
 /// How many stored tellings are laid aside at once.
 const ROWS: i64 = 16;
+/// What is laid aside was not told: nothing new is known of the stream.
+const NOTHING_ACKNOWLEDGED: Mark = Mark { last_seq: 0, epoch: 0 };
 
 /// Raises and retells every row that was told under the base's version or above. What the base still had to tell of figures is laid aside: it is
 /// older than what was told since, and its rows are told again instead.
@@ -63,11 +66,11 @@ async fn raise(
 
 async fn lay_aside(session: &mut PgConnection, to: i64, dry_run: bool, rows: &mut Rows) -> anyhow::Result<()> {
     if dry_run {
-        rows.laid_aside = outbox::backlog(session, Lane::Stock).await?.0.unsigned_abs();
+        rows.laid_aside = outbox::backlog(session, Lane::Stock).await?.rows.unsigned_abs();
         return Ok(());
     }
     loop {
-        let mut old = outbox::unsent(session, Lane::Stock, ROWS).await?;
+        let mut old = outbox::unsent(session, Lane::Stock, 0, ROWS).await?;
         old.retain(|row| row.id <= to);
         if old.is_empty() {
             return Ok(());
@@ -79,7 +82,7 @@ async fn lay_aside(session: &mut PgConnection, to: i64, dry_run: bool, rows: &mu
         let mut transaction = begin(session).await?;
         let again = stock::retell_many(&mut transaction, &keys).await?;
         tell_figures(&mut transaction, &again.rows, again.now).await?;
-        outbox::mark_sent(&mut transaction, &ids).await?;
+        outbox::mark_sent(&mut transaction, &ids, (Lane::Stock.stream(), NOTHING_ACKNOWLEDGED)).await?;
         transaction.commit().await?;
         rows.laid_aside += ids.len() as u64;
     }

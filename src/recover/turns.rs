@@ -3,6 +3,7 @@
 use sqlx::PgConnection;
 
 use crate::config::Database;
+use crate::store::pool;
 use crate::store::turn::{self, TurnOf};
 
 /// The turns of a working `run`: one copy or another holds each.
@@ -18,7 +19,7 @@ impl Taken {
     /// # Errors
     /// The database's own.
     pub async fn take(database: &Database) -> Result<Option<Self>, sqlx::Error> {
-        let mut session = turn::session(database).await?;
+        let mut session = pool::session(database).await?;
         for turn in TURNS {
             if !turn::take(&mut session, turn).await? {
                 return Ok(None);

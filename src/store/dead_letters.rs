@@ -115,9 +115,9 @@ pub async fn lock_open(connection: &mut PgConnection, ids: &[i64]) -> Result<Has
     if ids.is_empty() {
         return Ok(HashSet::new());
     }
-    let open: Vec<i64> =
-        sqlx::query_scalar(include_str!("dead_letters_lock.sql")).bind(ids).fetch_all(connection).await?;
-    Ok(open.into_iter().collect())
+    let locked: Vec<(i64, bool)> =
+        sqlx::query_as(include_str!("dead_letters_lock.sql")).bind(ids).fetch_all(connection).await?;
+    Ok(locked.into_iter().filter_map(|(id, resolved)| (!resolved).then_some(id)).collect())
 }
 
 /// Resolves locked rows.
@@ -203,7 +203,7 @@ pub async fn refused_before(
     if spans.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let rows: Vec<(String, i64, Timestamp, String, String)> = sqlx::query_as(include_str!("dead_letters_refused.sql"))
+    let rows: Vec<Refused> = sqlx::query_as(include_str!("dead_letters_refused.sql"))
         .bind(spans.keys().copied().collect::<Vec<_>>())
         .bind(spans.values().map(|(first, _)| *first).collect::<Vec<_>>())
         .bind(spans.values().map(|(_, last)| *last).collect::<Vec<_>>())
@@ -214,13 +214,24 @@ pub async fn refused_before(
     }
     let refused: HashMap<(&str, i64, Timestamp), Refusal> = rows
         .iter()
-        .map(|(stream, sequence, received_at, reason, detail)| {
-            let reason = Reason::from_word(reason).unwrap_or(Reason::Internal);
-            ((&**stream, *sequence, *received_at), Refusal::new(reason, detail.as_str()))
+        .filter(|row| !row.resolved)
+        .map(|row| {
+            let reason = Reason::from_word(&row.reason).unwrap_or(Reason::Internal);
+            ((row.stream.as_str(), row.sequence, row.received_at), Refusal::new(reason, row.detail.as_str()))
         })
         .collect();
     let refusal = |message: &Message| refused.get(&(&*message.stream, message.sequence, message.received_at)).cloned();
     Ok(messages.iter().filter_map(|(place, message)| Some((*place, refusal(message)?))).collect())
+}
+
+#[derive(sqlx::FromRow)]
+struct Refused {
+    stream: String,
+    sequence: i64,
+    received_at: Timestamp,
+    reason: String,
+    detail: String,
+    resolved: bool,
 }
 
 fn empty() -> serde_json::Value {

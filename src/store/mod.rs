@@ -5,8 +5,10 @@
 //! rolls the whole batch back.
 
 pub mod audit;
+pub mod broker;
 pub mod clock;
 pub mod dead_letters;
+pub mod doubts;
 pub mod due;
 pub mod fault;
 pub mod generations;
@@ -19,6 +21,7 @@ pub mod newest;
 pub mod orders;
 pub mod outbox;
 pub mod pool;
+pub mod replays;
 pub mod reservations;
 pub mod reviews;
 pub mod routes;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::broker::Mark;
 use super::{StoreError, changed_all};
 use crate::domain::Timestamp;
 
@@ -98,6 +99,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row as it was read.
+    pub(super) fn stored(id: i64, packed: Vec<u8>) -> Self {
+        Self { id, packed: packed.into() }
+    }
+
     /// A body of this row's parcel, shared and not copied.
     pub fn share(&self, body: &[u8]) -> Bytes {
         self.packed.slice_ref(body)
@@ -140,14 +146,15 @@ pub async fn insert_many(
 pub async fn unsent(connection: &mut PgConnection, lane: Lane, after: i64, limit: i64) -> Result<Vec<Row>, StoreError> {
     let unsent = sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(after).bind(limit);
     let rows: Vec<(i64, Vec<u8>)> = unsent.fetch_all(connection).await?;
-    Ok(rows.into_iter().map(|(id, packed)| Row { id, packed: packed.into() }).collect())
+    Ok(rows.into_iter().map(|(id, packed)| Row::stored(id, packed)).collect())
 }
 
 /// All rows of a lane that have not been told, oldest first, as they are read.
 pub fn unsent_stream(connection: &mut PgConnection, lane: Lane) -> BoxStream<'_, Result<Row, StoreError>> {
-    let read = |(id, packed): (i64, Vec<u8>)| Row { id, packed: packed.into() };
+    let read = |(id, packed): (i64, Vec<u8>)| Row::stored(id, packed);
     sqlx::query_as(include_str!("outbox_unsent.sql"))
         .bind(lane.stream())
+        .bind(0_i64)
         .bind(i64::MAX)
         .fetch(connection)
         .map_ok(read)
@@ -160,9 +167,24 @@ pub async fn last_unsent(connection: &mut PgConnection, lane: Lane) -> Result<Op
     Ok(sqlx::query_scalar(include_str!("outbox_last_unsent.sql")).bind(lane.stream()).fetch_one(connection).await?)
 }
 
-/// Marks rows as told.
-pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(), StoreError> {
-    sqlx::query(include_str!("outbox_sent.sql")).bind(ids).execute(connection).await?;
+/// When the oldest row was written; none where there is no row.
+pub async fn oldest(connection: &mut PgConnection) -> Result<Option<Timestamp>, StoreError> {
+    Ok(sqlx::query_scalar(include_str!("outbox_oldest.sql")).fetch_optional(connection).await?)
+}
+
+/// Marks rows as told, and remembers what the broker acknowledged last in the stream that is called so there.
+pub async fn mark_sent(
+    connection: &mut PgConnection,
+    ids: &[i64],
+    (stream, mark): (&str, Mark),
+) -> Result<(), StoreError> {
+    sqlx::query(include_str!("outbox_sent.sql"))
+        .bind(ids)
+        .bind(stream)
+        .bind(mark.last_seq)
+        .bind(mark.epoch)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

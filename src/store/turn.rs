@@ -75,10 +75,7 @@ impl Session {
     /// # Errors
     /// The database's own.
     pub async fn take(&mut self, turn: TurnOf) -> Result<bool, sqlx::Error> {
-        sqlx::query_scalar("SELECT pg_try_advisory_lock(hashtext('lastunit ' || current_schema()), $1)")
-            .bind(turn as i32)
-            .fetch_one(&mut self.connection)
-            .await
+        take(&mut self.connection, turn).await
     }
 
     /// Where what is done in the turn is written.
@@ -115,6 +112,17 @@ impl Session {
             }
         }
     }
+}
+
+/// Takes the turn for as long as this connection stands, however long it is silent: for a command that a person waits for.
+///
+/// # Errors
+/// The database's own.
+pub async fn take(connection: &mut PgConnection, turn: TurnOf) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar("SELECT pg_try_advisory_lock(hashtext('lastunit ' || current_schema()), $1)")
+        .bind(turn as i32)
+        .fetch_one(connection)
+        .await
 }
 
 /// Whether any session holds the turn. It may be given up the next moment: good for telling a person, for nothing else.

@@ -15,6 +15,7 @@ mod plans;
 mod rejections;
 mod renewals;
 mod repeats;
+mod replay;
 mod replies;
 mod reviews;
 mod statements;
@@ -55,6 +56,11 @@ impl Stage {
     async fn open_with(config: &str) -> Self {
         let ground = Box::pin(Ground::new()).await;
         let launch = Launch::new(&ground).config(config);
+        Self::on(ground, launch).await
+    }
+
+    /// Started like this.
+    async fn on(ground: Ground, launch: Launch) -> Self {
         let program = launch.ready(&["run"]).await;
         let shop = Shop::open(&ground).await;
         // A lane that takes its turn tells again what it finds untold, under a new version: here it finds nothing.

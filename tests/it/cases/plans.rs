@@ -34,7 +34,7 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 62] = [
+const STATEMENTS: [Statement; 78] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -111,8 +111,24 @@ const STATEMENTS: [Statement; 62] = [
         "smallint, double precision, text[]",
         &[("outbox", &["sent_at"]), ("outbox", &["stream"])],
     ),
-    statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
     statement("outbox_unsent", "text, bigint, bigint", &[("outbox", &["stream", "id"])]),
+    statement("broker_acknowledge", "text[]", &[]),
+    statement("broker_losses", "", &[]),
+    statement("broker_lost", "text, bigint, timestamptz, bigint, text, text", &[]),
+    statement("broker_meet", "text[], timestamptz[], bigint[]", &[]),
+    statement("broker_remembered", "", &[]),
+    statement("broker_stream", "text", &[]),
+    statement("doubts_add", "text[], text[]", &[]),
+    statement("doubts_remove", "text[], text[]", &[("stock_doubt", &["sku", "warehouse"])]),
+    statement("doubts_some", "bigint", &[]),
+    statement("outbox_oldest", "", &[]),
+    statement("outbox_sent", "bigint[], text, bigint, bigint", &[("outbox", &["id"])]),
+    statement("outbox_told", "text, bigint, bigint, timestamptz, bigint", &[("outbox", &["id"])]),
+    statement("replays_done", "bigint, text[]", &[]),
+    statement("replays_open", "text", &[]),
+    statement("replays_progress", "bigint[]", &[]),
+    statement("replays_request", "text, timestamptz", &[("outbox", &["written_at"])]),
+    statement("replays_told", "bigint, bigint, text, bigint, bigint, bigint", &[]),
     statement("reservations_ids", "int", &[]),
     statement(
         "reservations_insert",
@@ -154,8 +170,9 @@ const STATEMENTS: [Statement; 62] = [
 ];
 
 /// What is looked through whole: what waits, by the net that the sweeper draws (it holds what waits now, and no more), and the rows of a
-/// warehouse, page by page, when an import changed its map.
-const SWEEPS: [Statement; 3] = [
+/// warehouse, page by page, when an import changed its map; and all rows, once, when more is to be told again than is kept.
+const SWEEPS: [Statement; 4] = [
+    statement("doubts_add_all", "", &[("stock", &[])]),
     statement(
         "waiting_overdue",
         "double precision, bigint",
@@ -186,6 +203,7 @@ const GROWING: [&str; 11] = [
     "reservation",
     "reservation_event",
     "stock",
+    "stock_doubt",
     "stock_movement",
     "processed_event",
     "inventory_document",
@@ -249,6 +267,7 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT n, 'sku' || n % 1000, 'main', 'confirmed', 1, now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO stock_doubt (sku, warehouse) SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END",
         "INSERT INTO stock_movement (sku, warehouse, delta, kind, at)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 'opening', now()",
         "INSERT INTO processed_event (subject, event_id, at, generation)

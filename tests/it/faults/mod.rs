@@ -12,6 +12,7 @@ mod full_streams;
 mod inventory;
 mod kills;
 mod locks;
+mod lost_broker;
 mod lost_streams;
 mod pauses;
 mod poison;
