@@ -363,7 +363,9 @@ fn judge(when: &str, statement: &Statement, node: &Value, first: bool) {
                 let only_first = first && node["Filter"].is_null();
                 assert!(bounded || only_first, "{} on data {when}: {kind} of {table}\n{node:#}", statement.file);
             }
-            fields.values().for_each(|node| judge(when, statement, node, kind == "Limit"));
+            // Of what is merged in order the first is the first of each.
+            let first = kind == "Limit" || first && kind == "Merge Append";
+            fields.values().for_each(|node| judge(when, statement, node, first));
         }
         _ => {}
     }
