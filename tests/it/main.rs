@@ -12,6 +12,7 @@ mod dev_command;
 mod faults;
 mod import;
 mod orders;
+mod packaging;
 mod permissions;
 mod story;
 mod support;
