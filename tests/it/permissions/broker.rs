@@ -248,7 +248,7 @@ async fn a_stored_message_cannot_be_delivered_into_a_stream_by_an_analyst() {
     assert_eq!(stored(&mut operator, "STOCK").await, 2);
 }
 
-/// A broker with its streams, and one event in STOCK and STOCK_LATEST. Also where it is, and the operator who told the event.
+/// A broker with its streams, and one event in `STOCK` and `STOCK_LATEST`. Also where it is, and the operator who told the event.
 async fn provisioned(keys: &Keys) -> (Ground, String, Wire) {
     let ground = keys.ground("").await;
     let applied = keys.launch(&ground, "provisioning", "_INBOX.provisioning").run(&["streams", "apply"]).await;

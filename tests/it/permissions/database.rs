@@ -107,7 +107,7 @@ async fn who_has_no_role_does_not_get_in() {
     let mut admin = PgConnection::connect(&ground.database_url).await.unwrap();
     sqlx::raw_sql(AssertSqlSafe(format!("CREATE ROLE {stranger} LOGIN"))).execute(&mut admin).await.unwrap();
     let error = PgConnection::connect(&url(&ground, &stranger)).await.unwrap_err();
-    let code = error.as_database_error().and_then(|error| error.code().map(|code| code.into_owned()));
+    let code = error.as_database_error().and_then(|error| error.code().map(std::borrow::Cow::into_owned));
     assert_eq!(code.as_deref(), Some(NO_PRIVILEGE), "{error}");
     // And a reader's slip is refused before any privilege is asked.
     let mut reader = PgConnection::connect(&url(&ground, "lastunit_reader")).await.unwrap();

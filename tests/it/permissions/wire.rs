@@ -159,7 +159,7 @@ impl Wire {
             ["-ERR", ..] => return Line::Error(line),
             ["MSG", subject, subscription, .., size] => self.take([subject, subscription, "0", size]).await,
             ["HMSG", subject, subscription, .., headers, size] => {
-                self.take([subject, subscription, headers, size]).await
+                self.take([subject, subscription, headers, size]).await;
             }
             _ => {}
         }
