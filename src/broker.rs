@@ -32,14 +32,11 @@ pub enum Connection {
 /// # Errors
 /// An address that cannot be understood, credentials that are none, or a server that does not answer.
 pub async fn connect(nats: &Nats, connection: watch::Sender<Connection>) -> anyhow::Result<Client> {
-    let options = match (&nats.creds, &nats.token) {
-        (Some(creds), _) => ConnectOptions::with_credentials(creds.expose_secret())?,
-        (None, Some(token)) => ConnectOptions::with_token(token.expose_secret().to_owned()),
-        (None, None) => ConnectOptions::new(),
-    };
+    let options = encrypt(log_in(nats)?, nats);
     let addresses: Vec<String> = nats.url.split(',').map(|url| url.trim().to_owned()).collect();
     Ok(options
         .name("lastunit")
+        .custom_inbox_prefix(&nats.inbox_prefix)
         .connection_timeout(CONNECT_WITHIN)
         .ping_interval(Duration::from_millis(nats.ping_every_ms))
         .reconnect_delay_callback(|attempt| {
@@ -51,6 +48,31 @@ pub async fn connect(nats: &Nats, connection: watch::Sender<Connection>) -> anyh
         })
         .connect(addresses)
         .await?)
+}
+
+/// Who we are there.
+fn log_in(nats: &Nats) -> anyhow::Result<ConnectOptions> {
+    if let Some(creds) = &nats.creds {
+        return Ok(ConnectOptions::with_credentials(creds.expose_secret())?);
+    }
+    if let Some(seed) = &nats.nkey_seed {
+        return Ok(ConnectOptions::with_nkey(seed.expose_secret().to_owned()));
+    }
+    if let Some(token) = &nats.token {
+        return Ok(ConnectOptions::with_token(token.expose_secret().to_owned()));
+    }
+    Ok(ConnectOptions::new())
+}
+
+/// How the connection is encrypted. Who names an authority wants TLS, whatever the server says.
+fn encrypt(mut options: ConnectOptions, nats: &Nats) -> ConnectOptions {
+    if let Some(authority) = &nats.ca_file {
+        options = options.add_root_certificates(authority.clone()).require_tls(true);
+    }
+    if let (Some(certificate), Some(key)) = (&nats.cert_file, &nats.key_file) {
+        options = options.add_client_certificate(certificate.clone(), key.clone()).require_tls(true);
+    }
+    options
 }
 
 fn note(connection: &watch::Sender<Connection>, event: &Event) {

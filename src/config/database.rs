@@ -1,5 +1,6 @@
 //! `[database]`
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use secrecy::{ExposeSecret, SecretString};
@@ -7,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use sqlx::postgres::PgConnectOptions;
 
 use super::MAX_SPAN_S;
+use super::layers::Layers;
 use super::problems::Problems;
 use super::secret;
 
@@ -18,6 +20,12 @@ pub struct Database {
     /// comes from the `PG…` variables, as with `psql`. Shown without its password.
     #[serde(serialize_with = "secret::masked_url")]
     pub url: SecretString,
+    /// A file with the password, where the URL has none.
+    pub password_file: Option<PathBuf>,
+    /// What `password_file` holds, or the variable `LASTUNIT_DATABASE__PASSWORD`.
+    #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
+    #[serde(serialize_with = "secret::masked")]
+    pub password: Option<SecretString>,
     /// The schema all tables stand in: lower-case letters, digits and `_`, no digit first, at most 63, so that it never
     /// needs quotes.
     pub schema: String,
@@ -42,6 +50,8 @@ impl Default for Database {
     fn default() -> Self {
         Self {
             url: "postgres:///lastunit".into(),
+            password_file: None,
+            password: None,
             schema: "public".to_owned(),
             max_connections: 6,
             lock_timeout_ms: 2_000,
@@ -55,6 +65,12 @@ impl Default for Database {
 }
 
 impl Database {
+    pub(super) fn read(layers: &mut Layers) -> Self {
+        let mut database: Self = layers.section("database");
+        database.password = layers.secret("database.password", database.password_file.as_ref());
+        database
+    }
+
     pub(super) fn judge(&self, problems: &mut Problems) {
         const DAY_MS: u64 = 86_400_000;
         if !is_postgres_url(self.url.expose_secret()) {

@@ -126,7 +126,7 @@ impl Settings {
     ) -> Result<Self, ConfigError> {
         let mut layers = Layers::read(file, variables)?;
         let settings = Self {
-            database: layers.section("database"),
+            database: Database::read(&mut layers),
             nats: Nats::read(&mut layers),
             streams: layers.section("streams"),
             startup: layers.section("startup"),

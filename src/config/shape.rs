@@ -12,6 +12,9 @@ use super::{ChannelKind, ChannelSettings, Provider, Settings};
 /// Stands for any name: of a channel, of a payment provider.
 const ANY: &str = "*";
 
+/// Keys with `_file` that name a file for a library to read: there is no variable that could hold what is in it.
+const FILES: [&str; 3] = ["ca", "cert", "key"];
+
 pub(super) struct Shape(Dict);
 
 /// What a path of keys means.
@@ -89,7 +92,7 @@ fn child<'a>(table: &'a Dict, name: &str) -> Option<&'a Value> {
 }
 
 fn is_secret(table: &Dict, name: &str) -> bool {
-    table.contains_key(&format!("{name}_file"))
+    !FILES.contains(&name) && table.contains_key(&format!("{name}_file"))
 }
 
 fn dict_of(defaults: impl Serialize) -> Dict {

@@ -1,12 +1,17 @@
 //! A private nats-server with JetStream.
 
 use std::fs::{self, File};
+use std::io;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::Signal;
+use serde_json::Value;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::net::TcpStream;
 
 use super::process::{still_runs, tail};
 use super::{Binaries, Leash, Patience, Process, port};
@@ -25,6 +30,8 @@ pub struct NatsOptions {
     pub port: Option<u16>,
     /// Lines for the server's configuration file, after ours.
     pub config: String,
+    /// Whether that configuration asks who connects. Then nothing can be asked of the server, and its greeting has to do as a sign of readiness.
+    pub guarded: bool,
 }
 
 /// A nats-server of our own: one directory, loopback only, JetStream on file storage.
@@ -37,6 +44,7 @@ pub struct PrivateNats {
     /// Tells ours from another's that was faster to take the port.
     name: String,
     config: String,
+    guarded: bool,
     process: Option<Process>,
 }
 
@@ -51,6 +59,7 @@ impl PrivateNats {
             port: 0,
             name: format!("lastunit-{:016x}", fastrand::u64(..)),
             config: options.config,
+            guarded: options.guarded,
             process: None,
         };
         for _ in 0..port::TRIES {
@@ -66,6 +75,11 @@ impl PrivateNats {
     /// Where clients find it.
     pub fn url(&self) -> String {
         format!("nats://127.0.0.1:{}", self.port)
+    }
+
+    /// What the broker calls it.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// Its process id, while it has one.
@@ -165,20 +179,39 @@ impl PrivateNats {
     }
 
     async fn is_ready(&self) -> bool {
-        let options = async_nats::ConnectOptions::new().connection_timeout(Duration::from_secs(1));
+        if self.guarded {
+            return self.greets().await.unwrap_or(false);
+        }
+        // A node of a cluster that has no leader yet says nothing at all.
+        let within = Duration::from_secs(1);
+        let options = async_nats::ConnectOptions::new().connection_timeout(within).request_timeout(Some(within));
         match options.connect(self.url()).await {
             Ok(client) if client.server_info().server_name == self.name => answers(&client).await,
             _ => false,
         }
     }
+
+    /// Whether it greets us as itself, and has streams. It listens only when it has.
+    async fn greets(&self) -> io::Result<bool> {
+        let greeting = greeting(self.port).await?;
+        let info =
+            greeting.strip_prefix("INFO ").and_then(|info| serde_json::from_str(info).ok()).unwrap_or(Value::Null);
+        Ok(info["server_name"] == self.name.as_str() && info["jetstream"] == true)
+    }
+}
+
+/// The line with which a server greets everybody.
+async fn greeting(port: u16) -> io::Result<String> {
+    let mut greeting = String::new();
+    let server = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).await?;
+    BufReader::new(server).read_line(&mut greeting).await?;
+    Ok(greeting)
 }
 
 /// Whether JetStream answers. Asked in its own words: async-nats cannot read what 2.9 answers about the account.
 async fn answers(client: &async_nats::Client) -> bool {
     match client.request("$JS.API.INFO", "".into()).await {
-        Ok(answer) => {
-            serde_json::from_slice::<serde_json::Value>(&answer.payload).is_ok_and(|info| info.get("error").is_none())
-        }
+        Ok(answer) => serde_json::from_slice::<Value>(&answer.payload).is_ok_and(|info| info.get("error").is_none()),
         Err(_) => false,
     }
 }

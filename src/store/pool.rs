@@ -22,7 +22,11 @@ pub type Pool = sqlx::PgPool;
 /// An address that cannot be understood.
 pub fn options(database: &Database) -> Result<PgConnectOptions, sqlx::Error> {
     let milliseconds = |ms: u64| format!("{ms}ms");
-    Ok(PgConnectOptions::from_str(database.url.expose_secret())?.application_name("lastunit").options([
+    let mut options = PgConnectOptions::from_str(database.url.expose_secret())?;
+    if let Some(password) = &database.password {
+        options = options.password(password.expose_secret());
+    }
+    Ok(options.application_name("lastunit").options([
         ("search_path", database.schema.clone()),
         ("timezone", "UTC".into()),
         ("lock_timeout", milliseconds(database.lock_timeout_ms)),

@@ -13,6 +13,8 @@ mod dev_command;
 mod faults;
 mod import;
 mod orders;
+mod packaging;
+mod permissions;
 mod recover;
 mod retention;
 mod story;

@@ -108,3 +108,23 @@ fn a_file_that_was_named_must_be_there_and_a_broken_one_is_not_quoted() {
     assert!(error.to_string().contains("line 4"), "{error}");
     assert!(!error.to_string().contains("hush"), "{error}");
 }
+
+#[test]
+fn ways_to_log_in_and_files_of_tls_that_will_not_do() {
+    let file = "[nats]\nca_file = '/nowhere/ca'\ncert_file = '/nowhere/cert'\ninbox_prefix = '_INBOX.>'\n[streams]\nreplicas = 2\n";
+    let variables =
+        [("LASTUNIT_NATS__NKEY_SEED", "SUhush"), ("LASTUNIT_NATS__TOKEN", "t"), ("LASTUNIT_NATS__CA", "-----BEGIN")];
+    assert_eq!(
+        problems(file, &variables),
+        [
+            "nats.ca: unknown key (variable LASTUNIT_NATS__CA)",
+            "nats.token: stands beside nats.nkey_seed; one of them is enough",
+            "nats.nkey_seed: is not the seed of an nkey (`SU…`)",
+            "nats.ca_file: /nowhere/ca is not a file",
+            "nats.cert_file: /nowhere/cert is not a file",
+            "nats.key_file: nats.cert_file and nats.key_file go together",
+            "nats.inbox_prefix: \"_INBOX.>\" is no subject",
+            "streams.replicas: 2 is not 0, 1, 3 or 5",
+        ]
+    );
+}

@@ -59,3 +59,19 @@ fn secrets_that_are_no_secrets_are_told_without_their_text() {
         ]
     );
 }
+
+#[test]
+fn passwords_and_seeds_are_read_from_files_and_never_shown() {
+    let dir = TempDir::new().unwrap();
+    let seed = nkeys::KeyPair::new_user().seed().unwrap();
+    let (password, nkey) = (write(&dir, "password", "hush-db\n"), write(&dir, "nkey", &format!("{seed}\n")));
+    let file = format!("[database]\npassword_file = {password:?}\n[nats]\nnkey_seed_file = {nkey:?}\n");
+    let settings = load(&file, &[]).unwrap();
+    assert_eq!(settings.database.password.as_ref().unwrap().expose_secret(), "hush-db");
+    assert_eq!(settings.nats.nkey_seed.as_ref().unwrap().expose_secret(), seed);
+    for shown in [format!("{settings:?}"), toml::to_string(&settings).unwrap()] {
+        assert!(!shown.contains("hush") && !shown.contains(&seed), "{shown}");
+    }
+    let variables = [("LASTUNIT_DATABASE__PASSWORD", "hush"), ("LASTUNIT_NATS__NKEY_SEED", seed.as_str())];
+    assert_eq!(load("", &variables).unwrap().database.password.unwrap().expose_secret(), "hush");
+}

@@ -2,7 +2,7 @@
 
 use async_nats::jetstream;
 use lastunit::dev::PrivateCluster;
-use lastunit::topology::{Nature, Topology};
+use lastunit::topology::{Difference, Nature, Topology};
 use serde_json::{Value, json};
 
 use super::sale::Sale;
@@ -88,7 +88,7 @@ async fn the_replicas_of_streams_that_are_there_are_changed() {
     assert_eq!(shrinks.code, Some(2), "{shrinks:?}");
     assert!(shrinks.stderr.contains("num_replicas is 3, shall be 1"), "{shrinks:?}");
     let differences = Topology::load(None, "").unwrap().diff(&js).await.unwrap();
-    let natures: Vec<_> = differences.iter().flat_map(|one| one.fields()).map(|one| one.nature).collect();
+    let natures: Vec<_> = differences.iter().flat_map(Difference::fields).map(|one| one.nature).collect();
     assert_eq!(natures, [Nature::Shrinks; 8]);
     assert_eq!(info(&js, "ORDERS").await["config"]["num_replicas"], 3);
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use lastunit::store::migrate;
+use lastunit::store::broker::Mark;
 use lastunit::store::outbox::{self, Lane};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;
@@ -34,7 +35,7 @@ async fn what_was_there_before_the_generations_is_there_after() {
     let mut connection = db.acquire().await.unwrap();
     let unsent = outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap();
     assert_eq!(unsent.iter().map(|row| row.id).collect::<Vec<_>>(), ids[2..]);
-    outbox::mark_sent(&mut connection, &ids[2..]).await.unwrap();
+    outbox::mark_sent(&mut connection, &ids[2..], ("STOCK", Mark::default())).await.unwrap();
     let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM outbox WHERE sent_at IS NOT NULL")
         .fetch_one(&mut *connection)
         .await

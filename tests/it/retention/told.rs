@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use lastunit::store::generations::{Kept, Rotation};
+use lastunit::store::broker::Mark;
 use lastunit::store::outbox::{self, Entry, Lane, Needed, Parcel};
 use sqlx::PgPool;
 use time::OffsetDateTime;
@@ -31,7 +32,7 @@ async fn an_untold_row_is_never_thrown_away_and_a_told_one_not_before_its_time()
     let ground = Ground::new().await;
     let db = tables(&ground).await;
     let (told, untold) = (write(&db, Lane::Stock).await, write(&db, Lane::Dead).await);
-    outbox::mark_sent(&mut db.acquire().await.unwrap(), &[told]).await.unwrap();
+    outbox::mark_sent(&mut db.acquire().await.unwrap(), &[told], ("STOCK", Mark::default())).await.unwrap();
     for _ in 0..3 {
         age(&db, Kept::Outbox, GENERATION).await;
         age_told(&db, GENERATION).await;
@@ -43,7 +44,7 @@ async fn an_untold_row_is_never_thrown_away_and_a_told_one_not_before_its_time()
     assert!(matches!(&needed, Rotation::Needed(Needed::Untold { stream, .. }) if stream == "DEAD"), "{needed:?}");
 
     // Told now, after all that time, it is kept from now on.
-    outbox::mark_sent(&mut db.acquire().await.unwrap(), &[untold]).await.unwrap();
+    outbox::mark_sent(&mut db.acquire().await.unwrap(), &[untold], ("STOCK", Mark::default())).await.unwrap();
     assert_eq!(rotate(&db, Kept::Outbox).await.unwrap(), Rotation::Needed(Needed::ToldLately));
     age_told(&db, 29 * DAY).await;
     assert_eq!(rotate(&db, Kept::Outbox).await.unwrap(), Rotation::Needed(Needed::ToldLately));
@@ -73,7 +74,7 @@ async fn rows_of_several_generations_are_told_in_the_order_they_were_written() {
     let mut connection = db.acquire().await.unwrap();
     let unsent = |rows: Vec<outbox::Row>| rows.into_iter().map(|row| row.id).collect::<Vec<_>>();
     assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap()), written);
-    outbox::mark_sent(&mut connection, &written[..3]).await.unwrap();
+    outbox::mark_sent(&mut connection, &written[..3], ("STOCK", Mark::default())).await.unwrap();
     assert_eq!(unsent(outbox::unsent(&mut connection, Lane::Stock, 0, 10).await.unwrap()), written[3..]);
 }
 

@@ -33,12 +33,19 @@ pub struct Ground {
 impl Ground {
     /// An empty database in the PostgreSQL that tests share, and a nats-server.
     pub async fn new() -> Self {
+        Self::with_nats(NatsOptions::default(), |_| ()).await
+    }
+
+    /// The same with settings for the nats-server, and files that are put into its directory before it starts.
+    pub async fn with_nats(options: NatsOptions, prepare: impl FnOnce(&Path)) -> Self {
         let scratch = Scratch::new().unwrap();
         let name = format!("test_{:016x}", fastrand::u64(..));
         let (binaries, nats_dir) = (binaries().await, scratch.path().join("nats"));
+        fs::create_dir_all(&nats_dir).unwrap();
+        prepare(&nats_dir);
         let (shared, nats) = tokio::join!(
             SHARED.get_or_init(|| Box::pin(start_shared())),
-            Box::pin(PrivateNats::start(binaries, &nats_dir, NatsOptions::default())),
+            Box::pin(PrivateNats::start(binaries, &nats_dir, options)),
         );
         Self {
             database_url: shared.postgres.create_database(&name, None).await.unwrap(),
