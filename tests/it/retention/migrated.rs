@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use lastunit::store::migrate;
 use lastunit::store::broker::Mark;
+use lastunit::store::migrate;
 use lastunit::store::outbox::{self, Lane};
 use sqlx::migrate::Migrator;
 use sqlx::postgres::PgPoolOptions;

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use lastunit::store::generations::{Kept, Rotation};
 use lastunit::store::broker::Mark;
+use lastunit::store::generations::{Kept, Rotation};
 use lastunit::store::outbox::{self, Entry, Lane, Needed, Parcel};
 use sqlx::PgPool;
 use time::OffsetDateTime;

@@ -11,9 +11,9 @@ use super::ask;
 use crate::domain::ReservationState::{Confirmed, Held, Shipped};
 use crate::domain::decide::{Batch, decide};
 use crate::domain::{
-    Answer, Channel, Command, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId, Order,
-    OrderKey, OrderRow, OrderState, Outcome, Policy, Qty, Reservation, ReviewSubject, Snapshot, Stock, StockKey, Text,
-    Timestamp, Warehouse,
+    Answer, Channel, Command, Decision, Digest, EventId, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
+    Order, OrderKey, OrderRow, OrderState, Outcome, Policy, Qty, Reservation, ReviewSubject, Snapshot, Stock, StockKey,
+    Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -347,7 +347,7 @@ impl World {
             to: line.state,
             qty: -units,
             reason: None,
-            event_id: None,
+            event_id: Some(EventId::stored("shipment")),
         });
         order.stored.state = Order::state_of(lines);
     }
