@@ -23,11 +23,12 @@ async fn nats_is_killed_under_load() {
     sale.decided(1_500).await;
     sale.ground.nats.kill().await.unwrap();
     sale.ground.nats.restart().await.unwrap();
-    let shop = sale.shop.clone();
-    sale.ends_well().await;
     // Redeliveries only: the broker knows by their ids what it had stored, and nothing is told twice.
-    assert_eq!(shop.first_told("RESERVATIONS").await.len(), shop.stream("RESERVATIONS").await.len());
-    assert_eq!(shop.stream("DEAD").await.len(), 0);
+    sale.ends_well_and(async |shop| {
+        assert_eq!(shop.first_told("RESERVATIONS").await.len(), shop.stream("RESERVATIONS").await.len());
+        assert_eq!(shop.stream("DEAD").await.len(), 0);
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

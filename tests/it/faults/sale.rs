@@ -53,6 +53,11 @@ impl Sale {
 
     /// Waits for the end: every unit was sold once, every buyer was answered once.
     pub async fn ends_well(self) {
+        self.ends_well_and(async |_| {}).await;
+    }
+
+    /// The same, with what else the test asks of the end.
+    pub async fn ends_well_and(self, besides: impl AsyncFnOnce(&Shop)) {
         let ids = self.load.all().await;
         self.shop.settled().await;
         self.shop.audit().await;
@@ -61,5 +66,6 @@ impl Sale {
         for sku in SKUS {
             assert_eq!(self.shop.figures(sku, "main").await.unwrap().reserved, UNITS, "{sku}");
         }
+        besides(&self.shop).await;
     }
 }
