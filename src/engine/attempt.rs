@@ -11,7 +11,8 @@ use super::gather::gather;
 use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
-    Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey, decide,
+    Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey,
+    Timestamp, decide,
 };
 use crate::messages::{self, Inbound, Message};
 use crate::store::{Locking, StoreError, dead_letters, due, waiting};
@@ -121,6 +122,9 @@ pub(super) struct Work<'a> {
     items: &'a [&'a Item],
     /// Items, by place, that were refused before.
     refused: &'a BTreeMap<usize, Refusal>,
+    /// Items, by place, whose message an earlier item, by its place, is too: it was delivered again before it was decided. A message is decided once,
+    /// or it could be refused first and taken then.
+    repeated: HashMap<usize, usize>,
     /// Commands of messages and timers, then those of overdue orders that joined.
     pub commands: Vec<Command>,
     /// For each command its place among the items; none for one that joined.
@@ -134,7 +138,9 @@ pub(super) struct Work<'a> {
 
 impl<'a> Work<'a> {
     fn of(items: &'a [&'a Item], refused: &'a BTreeMap<usize, Refusal>, due: &BTreeSet<OrderKey>) -> Self {
-        let understood = items.iter().enumerate().filter(|(place, _)| !refused.contains_key(place));
+        let repeated = repeated(items);
+        let asks = |place: &usize| !refused.contains_key(place) && !repeated.contains_key(place);
+        let understood = items.iter().enumerate().filter(|(place, _)| asks(place));
         let understood = understood.filter_map(|(place, item)| Some((item.asked.as_ref().ok()?.clone(), place)));
         let (mut commands, places): (Vec<_>, Vec<_>) = understood.unzip();
         let mut places: Vec<_> = places.into_iter().map(Some).collect();
@@ -142,7 +148,8 @@ impl<'a> Work<'a> {
             commands.push(Command { event: None, kind: Kind::Expire(order.clone()) });
             places.push(None);
         }
-        Self { items, refused, commands, places, woken: Vec::new(), woken_rows: Vec::new(), unreadable: Vec::new() }
+        let (woken, woken_rows, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        Self { items, refused, repeated, commands, places, woken, woken_rows, unreadable }
     }
 
     fn batch(&self) -> Batch<'_> {
@@ -178,6 +185,25 @@ impl<'a> Work<'a> {
                 Err(refusal) => self.unreadable.push((id, message, refusal)),
             }
         }
+        self.leave_to_woken();
+    }
+
+    /// What waited and is delivered again in this batch is decided as what waited.
+    fn leave_to_woken(&mut self) {
+        let waited = self.woken_rows.iter().map(|(_, message)| message);
+        let woken: HashSet<Delivered<'_>> =
+            waited.chain(self.unreadable.iter().map(|(_, message, _)| message)).map(delivered).collect();
+        if woken.is_empty() {
+            return;
+        }
+        let is_woken = |place: &Option<usize>| {
+            let message = place.and_then(|place| self.items[place].message.as_ref());
+            message.is_some_and(|message| woken.contains(&delivered(message)))
+        };
+        let kept: Vec<bool> = self.places.iter().map(|place| !is_woken(place)).collect();
+        let (mut commands, mut places) = (kept.iter(), kept.iter());
+        self.commands.retain(|_| commands.next().is_none_or(|kept| *kept));
+        self.places.retain(|_| places.next().is_none_or(|kept| *kept));
     }
 
     /// The messages behind the commands, then behind those that waited.
@@ -234,8 +260,8 @@ impl<'a> Work<'a> {
 
     /// Messages that were refused before anything was decided.
     pub fn refused_unread(&self) -> impl Iterator<Item = (&Message, &Refusal)> {
-        let items =
-            self.items.iter().enumerate().filter_map(|(place, item)| item.message.as_ref().zip(self.refusal(place)));
+        let firsts = self.items.iter().enumerate().filter(|(place, _)| !self.repeated.contains_key(place));
+        let items = firsts.filter_map(|(place, item)| item.message.as_ref().zip(self.refusal(place)));
         items.chain(self.unreadable.iter().map(|(_, message, refusal)| (message, refusal)))
     }
 
@@ -291,6 +317,31 @@ impl<'a> Work<'a> {
                 verdicts[*place] = Verdict::Term;
             }
         }
+        for (place, first) in &self.repeated {
+            verdicts[*place] = verdicts[*first];
+        }
         verdicts
     }
+}
+
+/// What tells one stored message from another: stream, sequence and time, as a sequence may be used again by a stream that lost its end.
+type Delivered<'a> = (&'a str, i64, Timestamp);
+
+fn delivered(message: &Message) -> Delivered<'_> {
+    (&message.stream, message.sequence, message.received_at)
+}
+
+/// Items, by place, whose message an earlier one is too, with the earlier place.
+fn repeated(items: &[&Item]) -> HashMap<usize, usize> {
+    let messages = || items.iter().enumerate().filter_map(|(place, item)| Some((item.message.as_ref()?, place)));
+    // As they stand in the stream, which is the rule: then none stands there twice.
+    if messages().is_sorted_by(|(one, _), (next, _)| one.stream == next.stream && one.sequence < next.sequence) {
+        return HashMap::new();
+    }
+    let mut firsts = HashMap::new();
+    let found = messages().filter_map(|(message, place)| {
+        let first = *firsts.entry(delivered(message)).or_insert(place);
+        (first != place).then_some((place, first))
+    });
+    found.collect()
 }

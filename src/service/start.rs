@@ -31,7 +31,7 @@ pub(super) async fn start(
         store::reach(&settings.database).await.map_err(|error| anyhow!("PostgreSQL: {error}"))
     })
     .await?;
-    bring_up_to_date(settings, &pool).await?;
+    migrate_when_possible(settings, &pool, until, readiness).await?;
     readiness.set("postgres", Condition::Ready);
 
     let (sender, connection) = tokio::sync::watch::channel(Connection::Down("NATS is not connected yet".into()));
@@ -70,12 +70,32 @@ async fn wait_for<T>(
     }
 }
 
+/// Brings the database up to date; it may go away again meanwhile.
+async fn migrate_when_possible(
+    settings: &Settings,
+    pool: &Pool,
+    until: Instant,
+    readiness: &Readiness,
+) -> Result<(), Stop> {
+    loop {
+        match bring_up_to_date(settings, pool).await {
+            Err(Stop::Unreachable(error)) if Instant::now() < until => {
+                tracing::info!("waiting for postgres: {error:#}");
+                readiness.set("postgres", Condition::not(format!("{error:#}")));
+                tokio::time::sleep(PAUSE).await;
+            }
+            ended => return ended,
+        }
+    }
+}
+
 /// Applies migrations, or insists that somebody has.
 async fn bring_up_to_date(settings: &Settings, pool: &Pool) -> Result<(), Stop> {
     if settings.database.migrate {
-        let applied = migrate::apply(pool, &settings.database.schema)
-            .await
-            .map_err(|error| Stop::Misuse(anyhow!("the database cannot be migrated: {error}")))?;
+        let applied = migrate::apply(pool, &settings.database.schema).await.map_err(|error| {
+            let said = anyhow!("the database cannot be migrated: {error}");
+            if migrate::may_be_tried_again(&error) { Stop::Unreachable(said) } else { Stop::Misuse(said) }
+        })?;
         if !applied.is_empty() {
             tracing::info!(versions = ?applied, "migrations applied");
         }

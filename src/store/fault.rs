@@ -48,7 +48,7 @@ impl StoreError {
     }
 }
 
-fn fault_of(error: &sqlx::Error) -> Fault {
+pub(super) fn fault_of(error: &sqlx::Error) -> Fault {
     match error {
         sqlx::Error::Database(database) => fault_of_code(database.code().as_deref().unwrap_or_default()),
         sqlx::Error::Io(_)

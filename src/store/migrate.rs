@@ -3,7 +3,8 @@
 use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::{AssertSqlSafe, PgConnection};
 
-use super::Pool;
+use super::fault::fault_of;
+use super::{Fault, Pool};
 
 static MIGRATIONS: Migrator = sqlx::migrate!("./migrations");
 
@@ -31,6 +32,14 @@ pub async fn apply(pool: &Pool, schema: &str) -> Result<Vec<i64>, MigrateError> 
     };
     MIGRATIONS.run(&mut *connection).await?;
     Ok(missing)
+}
+
+/// Whether migrating failed for want of the database or of a lock, and not because of a migration: then it may be tried again.
+pub fn may_be_tried_again(error: &MigrateError) -> bool {
+    match error {
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => fault_of(error) != Fault::Data,
+        _ => false,
+    }
 }
 
 async fn make_schema(connection: &mut PgConnection, schema: &str) -> Result<(), sqlx::Error> {

@@ -18,6 +18,7 @@ mod pauses;
 mod poison;
 mod postgres;
 mod races;
+mod redelivered;
 mod sale;
 mod signals;
 mod unreadable;
