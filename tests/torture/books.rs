@@ -30,7 +30,8 @@ impl Books {
     /// # Panics
     /// With what was found.
     pub async fn check(&mut self, shop: &Shop) {
-        shop.audit_tables().await;
+        let found: Vec<String> = shop.findings().await.iter().map(ToString::to_string).collect();
+        assert!(found.is_empty(), "{found:#?}");
         for stream in ["ORDERS", "INVENTORY"] {
             let messages = self.news(shop, stream).await;
             shop.audit_fates(stream, &messages).await;
