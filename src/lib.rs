@@ -19,7 +19,8 @@
 //! | [`engine`] | one batch, one transaction: claim, lock, decide, apply, commit |
 //! | [`store`] | the statements, one `.sql` beside the function that runs it |
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
-//! | [`relay`] | outbox to JetStream, in order |
+//! | [`relay`] | outbox to JetStream, in order, and again where a person asks for it |
+//! | [`losses`] | what the broker has lost, noticed |
 //! | [`import`] | CSV files in: opening figures, the channels' warehouses |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
@@ -47,6 +48,7 @@ pub mod domain;
 pub mod engine;
 mod failpoint;
 pub mod import;
+pub mod losses;
 pub mod messages;
 pub mod ops;
 pub mod relay;

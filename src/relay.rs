@@ -3,7 +3,10 @@
 //! A row is told when the broker has acknowledged all its messages; after a failure the lane goes back to the first row that is not. Ids stay
 //! the same, so the broker drops what it has seen within its window. Beyond the window, and after a failure in the middle, an older figure of a
 //! stock row may come after a newer one: the rows in doubt are *retold*, with a new version, so that it is not the last word.
+//!
+//! What the broker acknowledged last in a stream is remembered with the rows that were told, and a stream that counts back has lost its tail.
 
+mod again;
 mod window;
 
 use std::collections::{BTreeSet, HashMap};
@@ -21,14 +24,16 @@ use crate::config::Database;
 use crate::crash_point;
 use crate::domain::{Reason, Refusal, StockKey, Timestamp};
 use crate::engine::tell_figures;
+use crate::losses;
 use crate::messages;
 use crate::ops::metrics as names;
+use crate::store::broker::{self, LossKind, Mark};
 use crate::store::dead_letters::{self, DeadLetter};
 use crate::store::outbox::{self, Entry, Lane, Parcel, Row};
 use crate::store::turn::{self, TurnOf};
 use crate::store::{StoreError, stock};
 use crate::topology::Topology;
-use window::{Failure, Window};
+use window::{Failure, WentBack, Window};
 
 /// How many rows are told in one go.
 const ROWS: i64 = 16;
@@ -77,7 +82,7 @@ impl Relay {
         looked: &mut Option<oneshot::Sender<()>>,
     ) -> anyhow::Result<()> {
         let mut session = turn::session(&self.database).await.context("no session for the relay")?;
-        while !turn::take(&mut session, turn_of(lane)).await? {
+        while !turn::take(&mut session, TurnOf::relay(lane)).await? {
             drop(looked.take());
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -87,16 +92,34 @@ impl Relay {
         // The holder before may have told them without our knowing.
         let doubted_to = outbox::last_unsent(&mut session, lane).await?;
         drop(looked.take());
-        let window = Window::open(self.client.clone(), lane).await.context("no inbox for the relay")?;
-        let mut teller = Teller { relay: self, lane, session, window, doubted_to, reported: None };
+        let stream = self.topology.stream_name(lane.stream());
+        let known = broker::mark(&mut session, &stream).await?;
+        let window = Window::open(self.client.clone(), lane, known.last_seq.unsigned_abs())
+            .await
+            .context("no inbox for the relay")?;
+        let mut teller = Teller {
+            relay: self,
+            lane,
+            stream,
+            epoch: known.epoch,
+            session,
+            window,
+            doubted_to,
+            reported: None,
+            again: again::Again::default(),
+        };
         loop {
             let rung = self.outbox.notified();
             let round = teller.tell_next().await?;
-            // At the end the last words are told, unless there is nobody to tell them to.
-            if stop.is_cancelled() && round != Round::Told {
-                return Ok(());
+            if stop.is_cancelled() {
+                // At the end the last words are told, unless there is nobody to tell them to. What is told again can wait.
+                if round != Round::Told {
+                    return Ok(());
+                }
+                continue;
             }
-            if round != Round::Idle {
+            let again = teller.tell_again().await?;
+            if round != Round::Idle || again != Round::Idle {
                 continue;
             }
             tokio::select! {
@@ -123,11 +146,16 @@ enum Round {
 struct Teller<'a> {
     relay: &'a Relay,
     lane: Lane,
+    /// What its stream is called at the broker.
+    stream: String,
+    /// How often the stream had lost something when it was last asked.
+    epoch: i64,
     session: PgConnection,
     window: Window,
     /// Rows up to this one may have been told before.
     doubted_to: Option<i64>,
     reported: Option<Instant>,
+    again: again::Again,
 }
 
 impl Teller<'_> {
@@ -139,6 +167,7 @@ impl Teller<'_> {
         let parcels = rows.iter().map(Row::parcel).collect::<Result<Vec<_>, _>>()?;
         let (told, failure) = self.send(&rows, &parcels).await?;
         crash_point("relay::after_ack");
+        self.note_loss().await?;
         self.mark(&rows[..told], &parcels[..told]).await?;
         if let Some(failure) = failure {
             self.doubted_to = self.doubted_to.max(Some(last.id));
@@ -178,16 +207,42 @@ impl Teller<'_> {
         let doubted = |id: i64| self.doubted_to.is_some_and(|to| id <= to);
         let in_doubt = rows.iter().zip(parcels).filter(|(row, _)| doubted(row.id));
         let in_doubt: BTreeSet<StockKey> = in_doubt.flat_map(|(_, parcel)| stock_keys(parcel)).collect();
+        let known = self.known();
         if in_doubt.is_empty() {
-            return Ok(outbox::mark_sent(&mut self.session, &ids).await?);
+            return Ok(outbox::mark_sent(&mut self.session, &ids, (&self.stream, known)).await?);
         }
         let mut transaction = self.session.begin().await?;
         retell(&mut transaction, &in_doubt).await?;
-        outbox::mark_sent(&mut transaction, &ids).await?;
+        outbox::mark_sent(&mut transaction, &ids, (&self.stream, known)).await?;
         Ok(transaction.commit().await?)
     }
 
-    /// Measures the backlog, once in a while.
+    /// What was acknowledged last.
+    fn known(&self) -> Mark {
+        Mark { last_seq: i64::try_from(self.window.last_seq()).unwrap_or(i64::MAX), epoch: self.epoch }
+    }
+
+    /// Notes that the stream has lost its tail, before anything else is remembered of it.
+    async fn note_loss(&mut self) -> Result<(), StoreError> {
+        let Some(WentBack { last_seq, seq }) = self.window.take_went_back() else { return Ok(()) };
+        let signed = |seq: u64| i64::try_from(seq).unwrap_or(i64::MAX);
+        let detail = losses::tail_lost(signed(seq) - 1, signed(last_seq));
+        let known = (self.stream.as_str(), self.epoch);
+        broker::lost(&mut self.session, known, (None, signed(seq)), LossKind::TailLost, &detail).await?;
+        self.look_at_epoch().await
+    }
+
+    /// What was known of a stream that has lost something is forgotten.
+    async fn look_at_epoch(&mut self) -> Result<(), StoreError> {
+        let known = broker::mark(&mut self.session, &self.stream).await?;
+        if known.epoch != self.epoch {
+            self.epoch = known.epoch;
+            self.window.forget(known.last_seq.unsigned_abs());
+        }
+        Ok(())
+    }
+
+    /// Measures the backlog, and asks whether the stream has lost something, once in a while.
     #[allow(clippy::cast_precision_loss, reason = "a gauge")]
     async fn report(&mut self) -> Result<(), StoreError> {
         if self.reported.is_some_and(|at| at.elapsed() < REPORT_EVERY) {
@@ -197,7 +252,7 @@ impl Teller<'_> {
         let (rows, age) = outbox::backlog(&mut self.session, self.lane).await?;
         metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(rows as f64);
         metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(age);
-        Ok(())
+        self.look_at_epoch().await
     }
 }
 
@@ -243,14 +298,6 @@ struct Outbound {
     subject: String,
     headers: HeaderMap,
     body: Bytes,
-}
-
-fn turn_of(lane: Lane) -> TurnOf {
-    match lane {
-        Lane::Stock => TurnOf::RelayStock,
-        Lane::Reservations => TurnOf::RelayReservations,
-        Lane::Dead => TurnOf::RelayDead,
-    }
 }
 
 /// The stock rows that a parcel tells of.

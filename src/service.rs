@@ -3,6 +3,7 @@
 mod start;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -130,6 +131,7 @@ impl Started {
             topology: self.topology.clone(),
             apply: settings.streams.apply,
             readiness: readiness.clone(),
+            warned: BTreeMap::new(),
         };
         let watching = tokio::spawn(watch.run(telling.clone()));
 
@@ -198,7 +200,7 @@ async fn announce(readiness: Readiness, address: SocketAddr, greet: impl FnOnce(
 }
 
 /// What the settings say about deciding.
-fn policy(settings: &Settings) -> Policy {
+pub(crate) fn policy(settings: &Settings) -> Policy {
     let marketplaces = settings.channels.iter().filter(|(_, channel)| channel.kind.is_marketplace());
     Policy {
         hold: HoldBounds { default_s: settings.hold.default_s, min_s: settings.hold.min_s, max_s: settings.hold.max_s },

@@ -7,7 +7,7 @@ use anyhow::anyhow;
 use super::Stop;
 use crate::config::Database;
 use crate::store::migrate::{self, Level};
-use crate::store::{self, Pool};
+use crate::store::{self, Fault, Pool, StoreError};
 
 /// How long a command tries before it gives up: 10 s are promised, to the end of the process.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(9);
@@ -68,4 +68,12 @@ pub(crate) async fn migrated(pool: &Pool) -> Result<(), Stop> {
 
 fn unreachable(error: &sqlx::Error) -> Stop {
     Stop::Unreachable(anyhow!("PostgreSQL: {error}"))
+}
+
+/// How a command ends that the database failed.
+pub(super) fn stop(error: StoreError) -> Stop {
+    match error.fault() {
+        Fault::Away => Stop::Unreachable(anyhow!(error).context("PostgreSQL")),
+        Fault::Again | Fault::Locked | Fault::Data => Stop::Failed(anyhow!(error)),
+    }
 }

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::{Exit, Stop, database};
 use crate::config::Settings;
 use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, stock, warehouses};
-use crate::store::{Fault, Pool, StoreError};
+use crate::store::Pool;
 
 /// What is in the file.
 #[derive(Debug, Subcommand)]
@@ -54,7 +54,7 @@ pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
                 .await
         }
     };
-    let report = taken.map_err(stop)?;
+    let report = taken.map_err(database::stop)?;
     source.print(&report)?;
     Ok(if report.bad.is_empty() { Exit::Fine } else { Exit::Found })
 }
@@ -96,11 +96,4 @@ fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
         return Err(anyhow!("{} is larger than {} MiB: split it", path.display(), MAX_BYTES >> 20));
     }
     Ok(bytes)
-}
-
-fn stop(error: StoreError) -> Stop {
-    match error.fault() {
-        Fault::Away => Stop::Unreachable(anyhow!(error).context("PostgreSQL")),
-        Fault::Again | Fault::Locked | Fault::Data => Stop::Failed(anyhow!(error)),
-    }
 }

@@ -10,9 +10,12 @@ use crate::config::Settings;
 mod bench;
 mod config;
 pub(crate) mod database;
+mod dead_letters;
 mod dev;
 mod import;
 mod migrate;
+mod moment;
+mod replay;
 mod run;
 mod story;
 mod streams;
@@ -72,6 +75,11 @@ enum Command {
     /// Take over what another system has, out of a CSV file.
     #[command(subcommand)]
     Import(import::Import),
+    /// List, show or replay messages that could not be processed.
+    #[command(subcommand)]
+    DeadLetters(dead_letters::DeadLetters),
+    /// Tell again what was told since an instant: the broker has lost it.
+    Replay(replay::Replay),
     /// Play a story on real messages and show what is told.
     #[command(hide = true)]
     Story,
@@ -109,6 +117,8 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Bench(args) => Box::pin(bench::run(args, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
+            Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
+            Command::Replay(replay) => Box::pin(replay::run(replay, &settings)).await,
             Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),
         }

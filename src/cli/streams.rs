@@ -1,4 +1,4 @@
-//! `lastunit streams apply|diff`.
+//! `lastunit streams apply|diff|acknowledge`.
 
 use std::time::Duration;
 
@@ -7,9 +7,10 @@ use async_nats::jetstream::Context;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::{Exit, Stop};
+use super::{Exit, Stop, database};
 use crate::broker;
 use crate::config::Settings;
+use crate::store;
 use crate::topology::{Action, Change, Difference, Nature, State, Topology, TopologyError};
 
 /// How long a command tries before it gives up: 10 s are promised, to the end of the process.
@@ -33,29 +34,62 @@ pub enum Streams {
         #[arg(long)]
         json: bool,
     },
+    /// Take note of what the broker has lost, so that it is warned of no more. Ends with 1 where there is nothing to take note of.
+    Acknowledge {
+        /// Which streams, and consumers as STREAM/durable, as the warning names them; all where none is named.
+        names: Vec<String>,
+        /// Print one JSON document.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 pub async fn run(command: Streams, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
-    let work = async {
-        let (connection, _) = tokio::sync::watch::channel(broker::Connection::Up(0));
-        let client = broker::connect(&settings.nats, connection)
-            .await
-            .map_err(|error| Stop::Unreachable(anyhow!("NATS cannot be reached: {error}")))?;
-        let js = broker::jetstream(client);
-        match command {
-            Streams::Diff { json } => diff(&topology, &js, json).await,
-            Streams::Apply { allow_shrink, json } => {
-                let changes = topology.apply(&js, allow_shrink).await?;
-                print(&changes, json, "nothing to change", change_lines)?;
-                Ok(Exit::Fine)
-            }
+    match command {
+        Streams::Diff { json } => in_time(async { diff(&topology, &connect(settings).await?, json).await }).await,
+        Streams::Apply { allow_shrink, json } => {
+            let changes = in_time(async { Ok(topology.apply(&connect(settings).await?, allow_shrink).await?) }).await?;
+            print(&changes, json, "nothing to change", change_lines)?;
+            Ok(Exit::Fine)
         }
-    };
-    tokio::time::timeout(GIVE_UP_AFTER, work)
-        .await
-        .unwrap_or_else(|_| Err(Stop::Unreachable(anyhow!("NATS does not answer"))))
+        Streams::Acknowledge { names, json } => acknowledge(settings, &names, json).await,
+    }
+}
+
+/// Connects, and insists that our streams are there: where it may, it makes them.
+pub(super) async fn reach(settings: &Settings, topology: &Topology) -> Result<Context, Stop> {
+    in_time(async {
+        let js = connect(settings).await?;
+        if settings.streams.apply {
+            topology.ensure(&js).await?;
+        } else if topology.missing(&js).await? {
+            return Err(Stop::Misuse(anyhow!("streams or consumers are missing: run `lastunit streams apply`")));
+        }
+        Ok(js)
+    })
+    .await
+}
+
+async fn connect(settings: &Settings) -> Result<Context, Stop> {
+    let (connection, _) = tokio::sync::watch::channel(broker::Connection::Up(0));
+    let client = Box::pin(broker::connect(&settings.nats, connection)).await;
+    Ok(broker::jetstream(client.map_err(|error| Stop::Unreachable(anyhow!("NATS cannot be reached: {error}")))?))
+}
+
+async fn in_time<T>(work: impl Future<Output = Result<T, Stop>>) -> Result<T, Stop> {
+    let tired = |_| Err(Stop::Unreachable(anyhow!("NATS does not answer")));
+    tokio::time::timeout(GIVE_UP_AFTER, work).await.unwrap_or_else(tired)
+}
+
+/// Only the database is asked: the broker may be as lost as what was in it.
+async fn acknowledge(settings: &Settings, names: &[String], json: bool) -> Result<Exit, Stop> {
+    let pool = database::open(&settings.database).await?;
+    let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
+    let acknowledged = store::broker::acknowledge(&mut connection, names).await.map_err(database::stop)?;
+    print(&acknowledged, json, "nothing to acknowledge", |name| vec![format!("acknowledged {name}")])?;
+    Ok(if acknowledged.is_empty() { Exit::Found } else { Exit::Fine })
 }
 
 async fn diff(topology: &Topology, js: &Context, json: bool) -> Result<Exit, Stop> {

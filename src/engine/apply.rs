@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use sqlx::PgConnection;
 
 use super::attempt::Work;
+use super::batch::Replayed;
 use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
@@ -35,7 +36,7 @@ pub(super) async fn apply(
     write_waiting(connection, work, origins, decision, &opened, now).await?;
 
     let refused = refused_messages(work, origins, decision);
-    let dead_letters = dead_letters::insert_many(connection, &refused, now).await?;
+    let dead_letters = write_dead_letters(connection, work, decision, &refused, now).await?;
 
     let telling = Telling::encode(decision, &reviews::new_ids(&opened), origins, now);
     let parcels = telling.parcels(&dead_letters)?;
@@ -91,6 +92,30 @@ async fn write_waiting(
     done.extend(work.unreadable.iter().map(|(id, _, _)| *id));
     waiting::insert_many(connection, &begin, now).await?;
     waiting::remove_many(connection, &done).await
+}
+
+/// Lays to rest what was refused, and marks what was replayed. Returns the rows that are to be told.
+async fn write_dead_letters(
+    connection: &mut PgConnection,
+    work: &Work<'_>,
+    decision: &Decision,
+    refused: &[(&Message, &Refusal)],
+    now: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    let (mut again, mut resolved) = (Vec::new(), Vec::new());
+    let replayed = work.replayed(decision);
+    for (row, replayed) in &replayed {
+        match replayed {
+            Replayed::Refused(refusal) => again.push((*row, refusal)),
+            Replayed::Processed | Replayed::Waiting => resolved.push(*row),
+            Replayed::ResolvedBefore => {}
+        }
+    }
+    dead_letters::resolve_many(connection, &resolved, now).await?;
+    dead_letters::refuse_again_many(connection, &again).await?;
+    let mut told = dead_letters::reopen_many(connection, &work.refused_after_waiting(decision), now).await?;
+    told.extend(dead_letters::insert_many(connection, refused, now).await?);
+    Ok(told)
 }
 
 fn refused_messages<'a>(

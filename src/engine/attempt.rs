@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use sqlx::{Connection, PgConnection};
 
 use super::apply::{Applied, apply};
-use super::batch::{Item, Reply, Verdict};
+use super::batch::{Item, Replayed, Reply, Verdict};
 use super::claim::claim;
 use super::gather::gather;
 use super::turnstile::Pass;
@@ -29,6 +29,8 @@ pub(super) enum Attempt {
     Refused(BTreeMap<usize, Refusal>),
     /// Nothing was written: these items, by place, touch what somebody else has locked.
     Missed(HashSet<usize>),
+    /// Nothing was written: these items, by place, are dead letters that are no longer open.
+    Resolved(HashSet<usize>),
 }
 
 /// A committed batch.
@@ -36,6 +38,7 @@ pub(super) struct Done {
     pub verdicts: Vec<Verdict>,
     pub replies: Vec<Reply>,
     pub told: bool,
+    pub replayed: Vec<(i64, Replayed)>,
 }
 
 /// What an attempt goes by.
@@ -59,6 +62,12 @@ pub(super) async fn attempt(
     let mut transaction = connection.begin().await?;
     let mut work = Work::of(items, terms.refused, terms.due);
 
+    // Before anything else: of two who replay one dead letter, the later finds it resolved.
+    let resolved = work.no_longer_open(&dead_letters::lock_open(&mut transaction, &work.dead_letters()).await?);
+    if !resolved.is_empty() {
+        transaction.rollback().await?;
+        return Ok(Attempt::Resolved(resolved));
+    }
     let claims = claim(&mut transaction, &work.commands, terms.policy.hold, terms.locking).await?;
     if !claims.missed.is_empty() {
         transaction.rollback().await?;
@@ -103,7 +112,8 @@ pub(super) async fn attempt(
     let Applied { telling, told } = applied;
     let mut replies = telling.replies(&work, &origins, &decision, terms.reply_prefixes);
     replies.extend(work.replies_to_refused(terms.reply_prefixes));
-    Ok(Attempt::Done(Done { verdicts: work.verdicts(&decision), replies, told }))
+    let replayed = work.replayed(&decision);
+    Ok(Attempt::Done(Done { verdicts: work.verdicts(&decision), replies, told, replayed }))
 }
 
 /// A batch taken apart: commands, where each came from, and what was refused before.
@@ -186,9 +196,40 @@ impl<'a> Work<'a> {
         self.refused.get(&place).or(self.items[place].asked.as_ref().err())
     }
 
-    /// The messages that ask something, with their places.
+    /// The messages that ask something, with their places. A dead letter that is replayed asks anew, whatever it was refused for.
     fn messages_asking(&self) -> Vec<(usize, &Message)> {
-        self.places.iter().flatten().filter_map(|place| Some((*place, self.items[*place].message.as_ref()?))).collect()
+        let asking = self.places.iter().flatten().filter(|place| self.items[**place].replays.is_none());
+        asking.filter_map(|place| Some((*place, self.items[*place].message.as_ref()?))).collect()
+    }
+
+    /// The rows of the dead letters that are replayed, sorted.
+    fn dead_letters(&self) -> Vec<i64> {
+        let rows: BTreeSet<i64> = self.items.iter().filter_map(|item| item.replays).collect();
+        rows.into_iter().collect()
+    }
+
+    fn no_longer_open(&self, open: &HashSet<i64>) -> HashSet<usize> {
+        let replays = self.items.iter().enumerate().filter_map(|(place, item)| Some((place, item.replays?)));
+        replays.filter_map(|(place, row)| (!open.contains(&row)).then_some(place)).collect()
+    }
+
+    /// What becomes of the dead letters that are replayed.
+    pub fn replayed(&self, decision: &Decision) -> Vec<(i64, Replayed)> {
+        let unread = self.items.iter().enumerate().filter_map(|(place, item)| {
+            let refusal = self.refusal(place)?;
+            Some((item.replays?, Replayed::Refused(refusal.clone())))
+        });
+        let decided = self.places.iter().zip(&decision.outcomes).filter_map(|(place, outcome)| {
+            let replayed = match outcome {
+                Outcome::Refused(refusal) => Replayed::Refused(refusal.clone()),
+                Outcome::Waiting | Outcome::UnderReview(_) => Replayed::Waiting,
+                Outcome::Answered(_) | Outcome::Applied | Outcome::Redelivered(_) | Outcome::Attended => {
+                    Replayed::Processed
+                }
+            };
+            Some((self.items[(*place)?].replays?, replayed))
+        });
+        unread.chain(decided).collect()
     }
 
     /// Messages that were refused before anything was decided.
@@ -196,6 +237,16 @@ impl<'a> Work<'a> {
         let items =
             self.items.iter().enumerate().filter_map(|(place, item)| item.message.as_ref().zip(self.refusal(place)));
         items.chain(self.unreadable.iter().map(|(_, message, refusal)| (message, refusal)))
+    }
+
+    /// Messages that had waited and were refused in the end.
+    pub fn refused_after_waiting<'w>(&'w self, decision: &'w Decision) -> Vec<(&'w Message, &'w Refusal)> {
+        let outcomes = decision.outcomes.iter().skip(self.commands.len());
+        let decided = outcomes.zip(&self.woken_rows).filter_map(|(outcome, (_, message))| match outcome {
+            Outcome::Refused(refusal) => Some((message, refusal)),
+            _ => None,
+        });
+        decided.chain(self.unreadable.iter().map(|(_, message, refusal)| (message, refusal))).collect()
     }
 
     /// Orders that the batch has locked.

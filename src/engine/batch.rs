@@ -14,6 +14,8 @@ pub struct Item {
     pub message: Option<Message>,
     /// What it asks, or why it cannot be processed.
     pub asked: Result<Command, Refusal>,
+    /// The row of the dead letter that it is, where it is decided once more.
+    pub replays: Option<i64>,
 }
 
 impl Item {
@@ -22,12 +24,17 @@ impl Item {
         let inbound =
             Inbound { subject: &message.subject, headers: message.headers.as_ref(), payload: &message.payload };
         let asked = messages::decode(&inbound);
-        Self { message: Some(message), asked }
+        Self { message: Some(message), asked, replays: None }
+    }
+
+    /// A dead letter, to be understood and decided afresh.
+    pub fn of_dead_letter(row: i64, message: Message) -> Self {
+        Self { replays: Some(row), ..Self::of_message(message) }
     }
 
     /// What a timer asks.
     pub fn of_timer(kind: Kind) -> Self {
-        Self { message: None, asked: Ok(Command { event: None, kind }) }
+        Self { message: None, asked: Ok(Command { event: None, kind }), replays: None }
     }
 }
 
@@ -40,6 +47,19 @@ pub enum Verdict {
     Term,
     /// Not decided: again after this time.
     Nak(Duration),
+}
+
+/// What became of a dead letter that was decided once more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Replayed {
+    /// Its event is processed, and it is resolved.
+    Processed,
+    /// It is kept until what it waits for happens, and it is resolved.
+    Waiting,
+    /// It was refused again and stays open, for this reason.
+    Refused(Refusal),
+    /// Somebody had resolved it before, and nothing was done.
+    ResolvedBefore,
 }
 
 /// A direct answer, to be sent after the commit.
@@ -60,4 +80,6 @@ pub struct Settled {
     pub replies: Vec<Reply>,
     /// Whether anything was stored to be told.
     pub told: bool,
+    /// What became of dead letters, by their rows. One that could not be decided is not among them.
+    pub replayed: Vec<(i64, Replayed)>,
 }

@@ -7,6 +7,7 @@
 //! - `apply`: the decision, written; `tell`: the decision, as what the world is told.
 //! - `turnstile`: batches side by side, their locks taken in stream order.
 //! - `settle`: attempts until every message of a batch has its verdict, whatever goes wrong.
+//! - `replay`: dead letters, decided once more.
 
 mod apply;
 mod attempt;
@@ -14,11 +15,13 @@ mod batch;
 mod claim;
 mod gather;
 mod patience;
+mod replay;
 mod settle;
 mod tell;
 mod turnstile;
 
-pub use batch::{Item, Reply, Settled, Verdict};
+pub use batch::{Item, Replayed, Reply, Settled, Verdict};
+pub use replay::{Fate, TOGETHER, replay};
 pub use settle::{Engine, Turn, TurnLost};
 pub use tell::{tell_figures, tell_reviews};
 pub use turnstile::{Pass, Turnstile};

@@ -16,7 +16,7 @@ use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{Attempt, Done, Terms, attempt};
-use super::batch::{Item, Settled, Verdict};
+use super::batch::{Item, Replayed, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
 use super::turnstile::{Pass, Turnstile};
 use crate::domain::{Policy, Reason, Refusal};
@@ -67,6 +67,8 @@ enum Part {
     Later,
     /// These, by place in the part, touch what somebody else has locked; the others can be decided without them.
     Missed(HashSet<usize>),
+    /// These, by place in the part, are dead letters that somebody has resolved; the others can be decided without them.
+    Resolved(HashSet<usize>),
     /// It cannot be written as it is.
     Unwritable(StoreError),
 }
@@ -99,14 +101,14 @@ impl Engine {
                     }
                     settled.replies.extend(done.replies);
                     settled.told |= done.told;
+                    settled.replayed.extend(done.replayed);
                 }
                 Part::Later => {}
-                Part::Missed(missed) => {
-                    let rest = |(place, item): (usize, &usize)| (!missed.contains(&place)).then_some(*item);
-                    let rest: Vec<usize> = places.iter().enumerate().filter_map(rest).collect();
-                    if rest.len() < places.len() && !rest.is_empty() {
-                        parts.push(rest);
-                    }
+                Part::Missed(missed) => parts.extend(without(&places, &missed)),
+                Part::Resolved(resolved) => {
+                    let rows = resolved.iter().filter_map(|place| part[*place].replays);
+                    settled.replayed.extend(rows.map(|row| (row, Replayed::ResolvedBefore)));
+                    parts.extend(without(&places, &resolved));
                 }
                 Part::Unwritable(error) => {
                     if let [culprit] = places.as_slice() {
@@ -154,6 +156,7 @@ impl Engine {
             let error = match self.attempt(turn, part, &terms).await {
                 Ok(Attempt::Done(done)) => return Ok(Part::Done(done)),
                 Ok(Attempt::Missed(missed)) => return Ok(Part::Missed(missed)),
+                Ok(Attempt::Resolved(resolved)) => return Ok(Part::Resolved(resolved)),
                 Ok(Attempt::Refused(before)) => {
                     refused.extend(before);
                     continue;
@@ -235,6 +238,13 @@ impl Engine {
         let bound = if part.len() == 1 { GIVE_UP_AFTER } else { ISOLATE_AFTER };
         if failures >= bound { Part::Unwritable(error) } else { Part::Later }
     }
+}
+
+/// The part without what was left out; none where that would be the same part, or nothing.
+fn without(places: &[usize], left_out: &HashSet<usize>) -> Option<Vec<usize>> {
+    let rest = |(place, item): (usize, &usize)| (!left_out.contains(&place)).then_some(*item);
+    let rest: Vec<usize> = places.iter().enumerate().filter_map(rest).collect();
+    (rest.len() < places.len() && !rest.is_empty()).then_some(rest)
 }
 
 /// Refuses the message that cannot be written. False for what is no message, or was refused already: then nothing more can be done.

@@ -9,7 +9,7 @@ use time::format_description::well_known::Rfc3339;
 use crate::domain::Timestamp;
 
 /// Reads an RFC 3339 date and time, in UTC and truncated to microseconds.
-pub(super) fn parse(text: &str) -> Option<Timestamp> {
+pub fn parse(text: &str) -> Option<Timestamp> {
     // The parser takes any separator.
     if !matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' ')) {
         return None;

@@ -24,7 +24,7 @@ mod tests;
 pub use dead::{Origin, dead_headers};
 pub use envelope::Inbound;
 pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, traceparent};
-pub use instant::WireTime;
+pub use instant::{WireTime, parse as parse_instant};
 pub use message::Message;
 pub use outbound::{
     Told, answer, headers, reply, reply_error, reply_stock, review_opened, review_subject, stock_changed,

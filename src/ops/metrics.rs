@@ -31,6 +31,9 @@ pub const REPLIES_IGNORED: &str = "lastunit_replies_ignored_total";
 /// Consumers made again because they had vanished or stalled. Counter.
 pub const CONSUMER_REBUILT: &str = "lastunit_consumer_rebuilt_total";
 
+/// Streams and durable consumers that have lost what was in them, not made good yet. Gauge: the warnings of `/readyz` name them.
+pub const BROKER_LOSSES: &str = "lastunit_broker_losses";
+
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
     for name in [REDELIVERED, EXPIRED_ORDERS, REPLIES_IGNORED, CONSUMER_REBUILT] {
@@ -49,5 +52,6 @@ pub fn describe() {
     describe_counter!(RELAY_FAILURES, "Publications that failed.");
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
+    describe_gauge!(BROKER_LOSSES, "Streams and consumers that lost what was in them.");
     describe_counter!(CONSUMER_REBUILT, "Consumers made again.");
 }

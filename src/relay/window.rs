@@ -30,8 +30,9 @@ pub(super) struct Window {
     first: u64,
     oldest: u64,
     next: u64,
+    places: Places,
     /// What was said of the oldest and of those after it. Usually in order; a duplicate may be known before what was sent ahead of it is stored.
-    said: VecDeque<Option<Result<(), Failure>>>,
+    said: VecDeque<Option<Result<Stored, Failure>>>,
 }
 
 /// Why a message did not arrive.
@@ -43,18 +44,57 @@ pub(super) enum Failure {
     Unknown(String),
 }
 
+/// The stream stored something new at a place that it had given before: what stood from there on was lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct WentBack {
+    /// The last place that was known.
+    pub last_seq: u64,
+    /// The place of the new message.
+    pub seq: u64,
+}
+
+/// Up to where the stream is known to have come.
+#[derive(Debug)]
+struct Places {
+    last_seq: u64,
+    went_back: Option<WentBack>,
+}
+
+impl Places {
+    /// Places only grow, unless the stream is another, or an older one, than it was.
+    fn note(&mut self, stored: &Stored) {
+        if !stored.duplicate && stored.seq <= self.last_seq {
+            self.went_back.get_or_insert(WentBack { last_seq: self.last_seq, seq: stored.seq });
+            self.last_seq = stored.seq;
+        }
+        self.last_seq = self.last_seq.max(stored.seq);
+    }
+}
+
+/// Where a message stands.
+#[derive(Debug)]
+struct Stored {
+    seq: u64,
+    /// Whether it stood there before.
+    duplicate: bool,
+}
+
 /// An acknowledgement of JetStream's, or why there is none.
 #[derive(Deserialize)]
 struct Answer {
     error: Option<jetstream::Error>,
     seq: Option<u64>,
+    #[serde(default)]
+    duplicate: bool,
 }
 
 impl Window {
-    pub async fn open(client: Client, lane: Lane) -> anyhow::Result<Self> {
+    /// Opens on a stream that is known to have had `last_seq`.
+    pub async fn open(client: Client, lane: Lane, last_seq: u64) -> anyhow::Result<Self> {
         let inbox = client.new_inbox();
         let answers = client.subscribe(format!("{inbox}.*")).await?;
-        Ok(Self { client, lane, inbox, answers, first: 0, oldest: 0, next: 0, said: VecDeque::with_capacity(WINDOW) })
+        let (places, said) = (Places { last_seq, went_back: None }, VecDeque::with_capacity(WINDOW));
+        Ok(Self { client, lane, inbox, answers, first: 0, oldest: 0, next: 0, places, said })
     }
 
     /// Begins a round: nothing is on its way.
@@ -71,6 +111,21 @@ impl Window {
     /// How many of the round were acknowledged, without a gap from the first on.
     pub fn acknowledged(&self) -> u64 {
         self.oldest - self.first
+    }
+
+    /// The last sequence that was acknowledged in the stream.
+    pub fn last_seq(&self) -> u64 {
+        self.places.last_seq
+    }
+
+    /// The stream is another, or an older one, than it was, and is known to have come up to there.
+    pub fn forget(&mut self, last_seq: u64) {
+        self.places.last_seq = last_seq;
+    }
+
+    /// Where the stream was found to have lost its tail, once.
+    pub fn take_went_back(&mut self) -> Option<WentBack> {
+        self.places.went_back.take()
     }
 
     /// Sends one more, when there is room for it.
@@ -118,25 +173,44 @@ impl Window {
             *said = Some(read(&answer));
         }
         while let Some(said) = self.said.front_mut().and_then(Option::take) {
-            said?;
+            let stored = said?;
             self.said.pop_front();
             self.oldest += 1;
+            self.places.note(&stored);
         }
         Ok(())
     }
 }
 
-fn read(answer: &Message) -> Result<(), Failure> {
+fn read(answer: &Message) -> Result<Stored, Failure> {
     if answer.status == Some(StatusCode::NO_RESPONDERS) {
         return Err(Failure::Unknown("no stream takes its subject".into()));
     }
     match serde_json::from_slice(&answer.payload) {
-        Ok(Answer { error: None, seq: Some(_) }) => Ok(()),
+        Ok(Answer { error: None, seq: Some(seq), duplicate }) => Ok(Stored { seq, duplicate }),
         Ok(Answer { error: Some(error), .. }) if error.error_code() == ErrorCode::STREAM_STORE_FAILED => {
             Err(Failure::Full)
         }
         Ok(Answer { error: Some(error), .. }) => Err(Failure::Unknown(error.to_string())),
-        Ok(Answer { error: None, seq: None }) => Err(Failure::Unknown("the answer is no acknowledgement".into())),
+        Ok(Answer { error: None, seq: None, .. }) => Err(Failure::Unknown("the answer is no acknowledgement".into())),
         Err(error) => Err(Failure::Unknown(error.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_that_counts_back_has_lost_its_tail() {
+        let mut places = Places { last_seq: 100, went_back: None };
+        let new = |seq| Stored { seq, duplicate: false };
+        places.note(&new(101));
+        places.note(&Stored { seq: 7, duplicate: true });
+        assert_eq!((places.last_seq, places.went_back), (101, None), "what stood there before stands where it stood");
+        for seq in [91, 92] {
+            places.note(&new(seq));
+        }
+        assert_eq!((places.last_seq, places.went_back), (92, Some(WentBack { last_seq: 101, seq: 91 })));
     }
 }

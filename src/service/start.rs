@@ -10,6 +10,7 @@ use super::Started;
 use crate::broker::{self, Connection};
 use crate::cli::{Stop, database};
 use crate::config::Settings;
+use crate::losses;
 use crate::ops::{Condition, Readiness};
 use crate::store;
 use crate::store::{Pool, migrate};
@@ -43,6 +44,7 @@ pub(super) async fn start(
     readiness.set("nats", Condition::Ready);
 
     wait_for_streams(settings, &topology, &jetstream, until, readiness).await?;
+    remember_streams(&pool, &topology, &jetstream).await;
     readiness.set("streams", Condition::Ready);
     Ok(Started { pool, client, jetstream, connection, topology })
 }
@@ -79,6 +81,14 @@ async fn bring_up_to_date(settings: &Settings, pool: &Pool) -> Result<(), Stop> 
         }
     }
     database::migrated(pool).await
+}
+
+/// Remembers the streams before anything is told in them.
+async fn remember_streams(pool: &Pool, topology: &Topology, jetstream: &async_nats::jetstream::Context) {
+    let looked = async { losses::look(&mut *pool.acquire().await?, topology, jetstream).await };
+    if let Err(error) = looked.await {
+        tracing::warn!("the streams are remembered later: {error:#}");
+    }
 }
 
 /// Applies the topology, or waits until somebody has.

@@ -1,5 +1,6 @@
 //! Whether the servers still answer and the streams are still there, and what to do if not.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,6 +9,8 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::broker::Connection;
+use crate::losses;
+use crate::ops::metrics as names;
 use crate::ops::{Condition, Readiness};
 use crate::store::Pool;
 use crate::topology::{Topology, TopologyError};
@@ -25,6 +28,8 @@ pub(super) struct Watch {
     pub topology: Arc<Topology>,
     pub apply: bool,
     pub readiness: Readiness,
+    /// The losses that were warned of, by name.
+    pub warned: BTreeMap<String, String>,
 }
 
 impl Watch {
@@ -66,6 +71,7 @@ impl Watch {
             Connection::Up(_) => {
                 self.readiness.set("nats", Condition::Ready);
                 self.look_at_streams(reconnected).await;
+                self.look_for_losses().await;
             }
         }
     }
@@ -80,6 +86,29 @@ impl Watch {
             }
         };
         self.readiness.set("streams", condition);
+    }
+
+    /// What the broker has lost is said until it is made good; work goes on meanwhile.
+    async fn look_for_losses(&mut self) {
+        let looked = async {
+            let mut connection = self.pool.acquire().await?;
+            losses::look(&mut connection, &self.topology, &self.jetstream).await
+        };
+        let losses = match tokio::time::timeout(ANSWER_WITHIN, looked).await {
+            Ok(Ok(losses)) => losses,
+            // What keeps it from looking is said by the conditions.
+            Ok(Err(error)) => return tracing::debug!("nobody knows what the broker has lost: {error:#}"),
+            Err(_) => return,
+        };
+        metrics::gauge!(names::BROKER_LOSSES).set(f64::from(u32::try_from(losses.len()).unwrap_or(u32::MAX)));
+        let warnings: BTreeMap<String, String> = losses.into_iter().map(|loss| (loss.name, loss.detail)).collect();
+        for over in self.warned.keys().filter(|name| !warnings.contains_key(*name)) {
+            self.readiness.warn(over, None);
+        }
+        for (name, detail) in &warnings {
+            self.readiness.warn(name, Some(detail.clone()));
+        }
+        self.warned = warnings;
     }
 
     /// Whether all streams and consumers are there; what has vanished, or is another after a reconnection, is made again.

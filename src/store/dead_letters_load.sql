@@ -1,2 +1,2 @@
-SELECT id, event_id, stream, sequence, consumer, subject, reason, detail, headers, body
-FROM dead_letter WHERE id = ANY ($1::bigint[])
+SELECT id, event_id, stream, sequence, received_at, consumer, subject, reason, detail, headers, body, opened_at, resolved_at
+FROM dead_letter WHERE id = ANY ($1::bigint[]) ORDER BY id

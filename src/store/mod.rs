@@ -4,7 +4,10 @@
 //! decides. Every change counts the rows it changed ([`Conflict`]): the condition is in the write, and a decision that does not fit the table
 //! rolls the whole batch back.
 
+pub mod broker;
+pub mod clock;
 pub mod dead_letters;
+pub mod doubts;
 pub mod due;
 pub mod fault;
 pub mod inbox;
@@ -14,6 +17,7 @@ pub mod migrate;
 pub mod orders;
 pub mod outbox;
 pub mod pool;
+pub mod replays;
 pub mod reservations;
 pub mod reviews;
 pub mod routes;

@@ -6,6 +6,7 @@ use sqlx::PgConnection;
 use uuid::Uuid;
 
 use super::StoreError;
+use super::broker::Mark;
 use crate::domain::Timestamp;
 
 /// The outbound streams; each is told in its own lane.
@@ -94,6 +95,11 @@ pub struct Row {
 }
 
 impl Row {
+    /// A row as it was read.
+    pub(super) fn stored(id: i64, packed: Vec<u8>) -> Self {
+        Self { id, packed: packed.into() }
+    }
+
     /// A body of this row's parcel, shared and not copied.
     pub fn share(&self, body: &[u8]) -> Bytes {
         self.packed.slice_ref(body)
@@ -136,7 +142,7 @@ pub async fn insert_many(
 pub async fn unsent(connection: &mut PgConnection, lane: Lane, limit: i64) -> Result<Vec<Row>, StoreError> {
     let rows: Vec<(i64, Vec<u8>)> =
         sqlx::query_as(include_str!("outbox_unsent.sql")).bind(lane.stream()).bind(limit).fetch_all(connection).await?;
-    Ok(rows.into_iter().map(|(id, packed)| Row { id, packed: packed.into() }).collect())
+    Ok(rows.into_iter().map(|(id, packed)| Row::stored(id, packed)).collect())
 }
 
 /// The newest row of a lane that has not been told.
@@ -144,9 +150,24 @@ pub async fn last_unsent(connection: &mut PgConnection, lane: Lane) -> Result<Op
     Ok(sqlx::query_scalar(include_str!("outbox_last_unsent.sql")).bind(lane.stream()).fetch_one(connection).await?)
 }
 
-/// Marks rows as told.
-pub async fn mark_sent(connection: &mut PgConnection, ids: &[i64]) -> Result<(), StoreError> {
-    sqlx::query(include_str!("outbox_sent.sql")).bind(ids).execute(connection).await?;
+/// When the oldest row was written; none where there is no row.
+pub async fn oldest(connection: &mut PgConnection) -> Result<Option<Timestamp>, StoreError> {
+    Ok(sqlx::query_scalar(include_str!("outbox_oldest.sql")).fetch_optional(connection).await?)
+}
+
+/// Marks rows as told, and remembers what the broker acknowledged last in the stream that is called so there.
+pub async fn mark_sent(
+    connection: &mut PgConnection,
+    ids: &[i64],
+    (stream, mark): (&str, Mark),
+) -> Result<(), StoreError> {
+    sqlx::query(include_str!("outbox_sent.sql"))
+        .bind(ids)
+        .bind(stream)
+        .bind(mark.last_seq)
+        .bind(mark.epoch)
+        .execute(connection)
+        .await?;
     Ok(())
 }
 

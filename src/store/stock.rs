@@ -173,7 +173,8 @@ pub(super) fn warehouses(keys: &[StockKey]) -> Vec<&str> {
     keys.iter().map(|key| key.warehouse.as_str()).collect()
 }
 
-fn key(sku: &str, warehouse: &str) -> StockKey {
+/// A row's key as it is stored.
+pub(super) fn key(sku: &str, warehouse: &str) -> StockKey {
     StockKey { sku: Sku::stored(sku), warehouse: Warehouse::stored(warehouse) }
 }
 

@@ -2,6 +2,7 @@
 
 use sqlx::{Connection, PgConnection};
 
+use super::outbox::Lane;
 use crate::config::Database;
 
 /// What there is to take turns at.
@@ -15,6 +16,17 @@ pub enum TurnOf {
     RelayReservations = 3,
     /// Telling what could not be processed.
     RelayDead = 4,
+}
+
+impl TurnOf {
+    /// Telling a lane.
+    pub fn relay(lane: Lane) -> Self {
+        match lane {
+            Lane::Stock => Self::RelayStock,
+            Lane::Reservations => Self::RelayReservations,
+            Lane::Dead => Self::RelayDead,
+        }
+    }
 }
 
 /// A session of its own that does not hold the turn yet.
@@ -34,4 +46,23 @@ pub async fn take(connection: &mut PgConnection, turn: TurnOf) -> Result<bool, s
         .bind(turn as i32)
         .fetch_one(connection)
         .await
+}
+
+/// Whether any session holds the turn. It may be given up the next moment: good for telling a person, for nothing else.
+///
+/// # Errors
+/// The database's own.
+pub async fn is_held(connection: &mut PgConnection, turn: TurnOf) -> Result<bool, sqlx::Error> {
+    // A lock by two numbers has the first as `classid`, which is unsigned, and 2 as `objsubid`.
+    sqlx::query_scalar(
+        "SELECT EXISTS (
+            SELECT FROM pg_locks
+            WHERE locktype = 'advisory' AND granted
+                AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+                AND classid::bigint = hashtext('lastunit ' || current_schema())::bigint & 4294967295
+                AND objid::bigint = $1::integer AND objsubid = 2)",
+    )
+    .bind(turn as i32)
+    .fetch_one(connection)
+    .await
 }

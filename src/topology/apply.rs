@@ -104,7 +104,7 @@ impl Topology {
         Ok(false)
     }
 
-    fn wanted(&self) -> impl Iterator<Item = Wanted<'_>> {
+    pub(super) fn wanted(&self) -> impl Iterator<Item = Wanted<'_>> {
         let streams = self.streams.iter().map(Wanted::Stream);
         streams.chain(self.consumers.iter().map(Wanted::Consumer))
     }

@@ -19,6 +19,7 @@
 //! it is found. The file `fields.rs` is the list.
 
 mod apply;
+mod census;
 mod compare;
 mod error;
 mod fields;

@@ -51,6 +51,11 @@ impl<'a> Wanted<'a> {
 
     /// The configuration the broker has; none where the object, or its stream, is not there.
     pub(super) async fn look(self, js: &Context) -> Result<Option<Config>, TopologyError> {
+        Ok(self.info(js).await?.map(config_of))
+    }
+
+    /// Everything the broker says of it; none where the object, or its stream, is not there.
+    pub(super) async fn info(self, js: &Context) -> Result<Option<Value>, TopologyError> {
         let request = match self {
             Self::Stream(stream) => format!("STREAM.INFO.{}", stream.name),
             Self::Consumer(consumer) => {
@@ -58,7 +63,7 @@ impl<'a> Wanted<'a> {
             }
         };
         match ask(js, &self.id(), request, &json!({})).await {
-            Ok(answer) => Ok(Some(config_of(answer))),
+            Ok(answer) => Ok(Some(answer)),
             Err(TopologyError::Refused { error, .. })
                 if [ErrorCode::STREAM_NOT_FOUND, ErrorCode::CONSUMER_NOT_FOUND].contains(&error.error_code()) =>
             {

@@ -5,6 +5,7 @@ mod answers;
 mod buyers;
 mod cancels;
 mod commands;
+mod dead_letters;
 mod envelopes;
 mod expiry;
 mod inventory;
@@ -13,6 +14,7 @@ mod plans;
 mod rejections;
 mod renewals;
 mod repeats;
+mod replay;
 mod replies;
 mod reviews;
 mod statements;
@@ -53,6 +55,11 @@ impl Stage {
     async fn open_with(config: &str) -> Self {
         let ground = Box::pin(Ground::new()).await;
         let launch = Launch::new(&ground).config(config);
+        Self::on(ground, launch).await
+    }
+
+    /// Started like this.
+    async fn on(ground: Ground, launch: Launch) -> Self {
         let program = launch.ready(&["run"]).await;
         let shop = Shop::open(&ground).await;
         // A lane that takes its turn tells again what it finds untold, under a new version: here it finds nothing.

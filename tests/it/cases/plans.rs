@@ -32,14 +32,26 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
-const STATEMENTS: [Statement; 42] = [
+const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
+
+const STATEMENTS: [Statement; 64] = [
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
         &[],
     ),
     statement("dead_letters_refused", "text[], bigint[], bigint[]", &[("dead_letter", &["stream", "sequence"])]),
-    statement("dead_letters_load", "bigint[]", &[("dead_letter", &["id"])]),
+    statement("dead_letters_load", "bigint[]", &[LETTER]),
+    statement("dead_letters_again", "bigint[], text[], text[]", &[LETTER]),
+    statement("dead_letters_list", "bigint, boolean, text, timestamptz, timestamptz, bigint", &[LETTER]),
+    statement("dead_letters_lock", "bigint[]", &[LETTER]),
+    statement(
+        "dead_letters_reopen",
+        "text[], bigint[], timestamptz[], text[], text[], timestamptz",
+        &[("dead_letter", &["stream", "sequence", "received_at"])],
+    ),
+    statement("dead_letters_resolve", "bigint[], timestamptz", &[LETTER]),
+    statement("clock", "", &[]),
     statement("due_next", "", &[]),
     statement(
         "due_on_rows",
@@ -66,7 +78,23 @@ const STATEMENTS: [Statement; 42] = [
     statement("outbox_backlog", "text", &[UNSENT]),
     statement("outbox_insert", "text[], bytea[], timestamptz", &[]),
     statement("outbox_last_unsent", "text", &[UNSENT]),
-    statement("outbox_sent", "bigint[]", &[("outbox", &["id"])]),
+    statement("broker_acknowledge", "text[]", &[]),
+    statement("broker_losses", "", &[]),
+    statement("broker_lost", "text, bigint, timestamptz, bigint, text, text", &[]),
+    statement("broker_meet", "text[], timestamptz[], bigint[]", &[]),
+    statement("broker_remembered", "", &[]),
+    statement("broker_stream", "text", &[]),
+    statement("doubts_add", "text[], text[]", &[]),
+    statement("doubts_remove", "text[], text[]", &[("stock_doubt", &["sku", "warehouse"])]),
+    statement("doubts_some", "bigint", &[]),
+    statement("outbox_oldest", "", &[]),
+    statement("outbox_sent", "bigint[], text, bigint, bigint", &[("outbox", &["id"])]),
+    statement("outbox_told", "text, bigint, bigint, timestamptz, bigint", &[("outbox", &["id"])]),
+    statement("replays_done", "bigint, text[]", &[]),
+    statement("replays_open", "text", &[]),
+    statement("replays_progress", "bigint[]", &[]),
+    statement("replays_request", "text, timestamptz", &[("outbox", &["written_at"])]),
+    statement("replays_told", "bigint, bigint, text, bigint, bigint, bigint", &[]),
     statement("outbox_unsent", "text, bigint", &[UNSENT]),
     statement("reservations_ids", "int", &[]),
     statement(
@@ -107,8 +135,9 @@ const STATEMENTS: [Statement; 42] = [
 ];
 
 /// What is looked through whole: what waits, by the net that the sweeper draws (it holds what waits now, and no more), and the rows of a
-/// warehouse, page by page, when an import changed its map.
-const SWEEPS: [Statement; 3] = [
+/// warehouse, page by page, when an import changed its map; and all rows, once, when more is to be told again than is kept.
+const SWEEPS: [Statement; 4] = [
+    statement("doubts_add_all", "", &[("stock", &[])]),
     statement(
         "waiting_overdue",
         "double precision, bigint",
@@ -119,11 +148,12 @@ const SWEEPS: [Statement; 3] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 10] = [
+const GROWING: [&str; 11] = [
     "sales_order",
     "reservation",
     "reservation_event",
     "stock",
+    "stock_doubt",
     "stock_movement",
     "processed_event",
     "inventory_document",
@@ -183,6 +213,7 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT 'web', n::text, 'sku' || n % 1000, 'main', 1, CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, false, now(), now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO stock_doubt (sku, warehouse) SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END",
         "INSERT INTO stock_movement (sku, warehouse, delta, kind, at)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 'opening', now()",
         "INSERT INTO processed_event (subject, event_id, at) SELECT 'order.cancelled.web', n::text, now()",

@@ -7,6 +7,7 @@ mod deadlocks;
 mod errors;
 mod inventory;
 mod kills;
+mod lost_broker;
 mod lost_streams;
 mod poison;
 mod postgres;

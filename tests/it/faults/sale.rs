@@ -17,7 +17,7 @@ pub struct Sale {
     pub copies: [Program; 2],
     pub shop: Shop,
     pub ground: Ground,
-    load: Load,
+    pub load: Load,
 }
 
 impl Sale {

@@ -66,13 +66,14 @@ impl Shop {
         }
     }
 
-    /// The places in the stream of what became dead letters.
+    /// The places in the stream of what became dead letters and still is.
     async fn dead_sequences(&self, stream: &str) -> HashSet<i64> {
-        let sequences: Vec<i64> = sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1")
-            .bind(stream)
-            .fetch_all(&self.db)
-            .await
-            .unwrap();
+        let sequences: Vec<i64> =
+            sqlx::query_scalar("SELECT sequence FROM dead_letter WHERE stream = $1 AND resolved_at IS NULL")
+                .bind(stream)
+                .fetch_all(&self.db)
+                .await
+                .unwrap();
         sequences.into_iter().collect()
     }
 

@@ -1,0 +1,1 @@
+SELECT name, made_at, last_seq, epoch FROM broker_object

@@ -1,0 +1,1 @@
+SELECT last_seq, epoch FROM broker_object WHERE name = $1

@@ -1,0 +1,1 @@
+SELECT sku, warehouse FROM stock_doubt ORDER BY sku, warehouse LIMIT $1

@@ -1,0 +1,1 @@
+SELECT written_at FROM outbox ORDER BY id LIMIT 1
