@@ -348,9 +348,9 @@ impl Relay {
                 body: row.share(body),
             }),
             Entry::DeadLetter(id) => letters.get(id).map(|letter| Outbound {
-                subject: self.topology.published(&messages::dead_subject(&letter.subject)),
+                subject: self.topology.published(&messages::dead_subject(&letter.message.subject)),
                 headers: letter_headers(letter),
-                body: Bytes::copy_from_slice(&letter.body),
+                body: Bytes::copy_from_slice(&letter.message.body),
             }),
         })
     }
@@ -396,12 +396,13 @@ async fn dead_letters_of(
 }
 
 fn letter_headers(letter: &DeadLetter) -> HeaderMap {
-    let original = messages::headers_from_json(&letter.headers);
+    let message = &letter.message;
+    let original = messages::headers_from_json(&message.headers);
     let refusal = Refusal::new(Reason::from_word(&letter.reason).unwrap_or(Reason::Internal), letter.detail.as_str());
     let origin = messages::Origin {
-        stream: &letter.stream,
-        sequence: u64::try_from(letter.sequence).unwrap_or_default(),
-        consumer: &letter.consumer,
+        stream: &message.stream,
+        sequence: u64::try_from(message.sequence).unwrap_or_default(),
+        consumer: &message.consumer,
         headers: Some(&original),
     };
     messages::dead_headers(letter.event_id, &refusal, &origin)

@@ -15,7 +15,7 @@ use crate::messages::{self, Inbound};
 use crate::store::audit::{self, Asked, Fate};
 use crate::topology::ConsumerFile;
 
-/// How many events that have two fates at first sight are looked at a second time, a stream.
+/// How many events that have two fates at first sight are kept in mind before they are looked at a second time.
 const SUSPECTS: usize = 10_000;
 /// How long before the oldest message that a stream still holds a message may have been decided that it holds no more.
 const BOUNDARY: Duration = Duration::HOUR;
@@ -60,19 +60,32 @@ pub(super) async fn check(
             for (asked, fate) in asked.iter().zip(&fates) {
                 if is_lost(fate) {
                     sink.found(&finding(stream, asked, "a fate", "none"))?;
-                } else if let Some(event) = suspicious(stream, asked, fate)
-                    && suspects.len() < SUSPECTS
-                {
+                } else if let Some(event) = suspicious(stream, asked, fate) {
                     suspects.entry(event.clone()).or_insert_with(|| asked.clone());
                 }
             }
+            if suspects.len() >= SUSPECTS {
+                judge(snapshot, broker, stream, std::mem::take(&mut suspects), sink).await?;
+            }
         }
-        clear(snapshot, broker, stream, &mut suspects).await?;
-        let mut guilty: Vec<Asked> = suspects.into_values().collect();
-        guilty.sort_by_key(|asked| asked.sequence);
-        for asked in guilty {
-            sink.found(&finding(stream, &asked, "one fate", "an open dead letter, and processed"))?;
-        }
+        judge(snapshot, broker, stream, suspects, sink).await?;
+    }
+    Ok(())
+}
+
+/// Finds those of the suspects guilty that nothing clears.
+async fn judge(
+    snapshot: &mut PgConnection,
+    broker: &Broker,
+    stream: &Acknowledged,
+    mut suspects: HashMap<EventKey, Asked>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Interrupted> {
+    clear(snapshot, broker, stream, &mut suspects).await?;
+    let mut guilty: Vec<Asked> = suspects.into_values().collect();
+    guilty.sort_by_key(|asked| asked.sequence);
+    for asked in guilty {
+        sink.found(&finding(stream, &asked, "one fate", "an open dead letter, and processed"))?;
     }
     Ok(())
 }

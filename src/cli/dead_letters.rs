@@ -149,7 +149,7 @@ async fn show(pool: &Pool, id: i64, json: bool) -> Result<Exit, Stop> {
         format!("{:#}\n", whole(letter)).into_bytes()
     } else {
         let mut text = head(letter).into_bytes();
-        text.extend_from_slice(&letter.body);
+        text.extend_from_slice(&letter.message.body);
         text
     };
     let mut stdout = std::io::stdout().lock();
@@ -159,20 +159,21 @@ async fn show(pool: &Pool, id: i64, json: bool) -> Result<Exit, Stop> {
 
 /// Everything but the body, and the empty line before it.
 fn head(letter: &DeadLetter) -> String {
+    let message = &letter.message;
     let mut lines = vec![
         format!("id: {}", letter.id),
-        format!("subject: {}", letter.subject),
+        format!("subject: {}", message.subject),
         format!("reason: {}", letter.reason),
         format!("detail: {}", letter.detail),
-        format!("stream: {}", letter.stream),
-        format!("sequence: {}", letter.sequence),
-        format!("received_at: {}", WireTime(letter.received_at)),
-        format!("consumer: {}", letter.consumer),
+        format!("stream: {}", message.stream),
+        format!("sequence: {}", message.sequence),
+        format!("received_at: {}", WireTime(message.received_at)),
+        format!("consumer: {}", message.consumer),
         format!("opened_at: {}", WireTime(letter.opened_at)),
     ];
     lines.extend(letter.resolved_at.map(|at| format!("resolved_at: {}", WireTime(at))));
     lines.push("headers:".to_owned());
-    for (name, values) in letter.headers.as_object().into_iter().flatten() {
+    for (name, values) in message.headers.as_object().into_iter().flatten() {
         let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
         lines.extend(values.map(|value| format!("  {name}: {value}")));
     }
@@ -180,16 +181,17 @@ fn head(letter: &DeadLetter) -> String {
 }
 
 fn whole(letter: &DeadLetter) -> Value {
+    let message = &letter.message;
     let mut document = json!({
-        "id": letter.id, "event_id": letter.event_id, "subject": letter.subject, "reason": letter.reason,
-        "detail": letter.detail, "stream": letter.stream, "sequence": letter.sequence,
-        "received_at": WireTime(letter.received_at), "consumer": letter.consumer,
-        "opened_at": WireTime(letter.opened_at), "resolved_at": letter.resolved_at.map(WireTime), "headers": letter.headers,
+        "id": letter.id, "event_id": letter.event_id, "subject": message.subject, "reason": letter.reason,
+        "detail": letter.detail, "stream": message.stream, "sequence": message.sequence,
+        "received_at": WireTime(message.received_at), "consumer": message.consumer,
+        "opened_at": WireTime(letter.opened_at), "resolved_at": letter.resolved_at.map(WireTime), "headers": message.headers,
     });
     // As CloudEvents has it: what is no text stands in base64 under another name.
-    match std::str::from_utf8(&letter.body) {
+    match std::str::from_utf8(&message.body) {
         Ok(text) => document["body"] = json!(text),
-        Err(_) => document["body_base64"] = json!(BASE64_STANDARD.encode(&letter.body)),
+        Err(_) => document["body_base64"] = json!(BASE64_STANDARD.encode(&message.body)),
     }
     document
 }

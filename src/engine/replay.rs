@@ -60,7 +60,7 @@ pub async fn replay(
 
 async fn load(pool: &Pool, rows: &[i64]) -> Result<BTreeMap<i64, Item>, StoreError> {
     let letters = dead_letters::load_many(&mut *pool.acquire().await?, rows).await?;
-    Ok(letters.into_iter().map(|letter| (letter.id, Item::of_dead_letter(letter.id, letter.into_message()))).collect())
+    Ok(letters.into_iter().map(|letter| (letter.id, Item::of_dead_letter(letter.id, letter.message.into()))).collect())
 }
 
 async fn decide(engine: &Engine, pool: &Pool, items: Vec<Item>, stop: &CancellationToken) -> BTreeMap<i64, Replayed> {

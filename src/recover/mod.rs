@@ -21,6 +21,7 @@ use time::{Duration, OffsetDateTime};
 use crate::audit::{Broker, caught_up};
 use crate::broker::{From, Reading};
 use crate::messages::WireTime;
+use crate::store::broker::forget_many;
 use crate::store::newest::newest;
 use crate::topology::ConsumerFile;
 
@@ -132,6 +133,11 @@ pub async fn recover(taken: &mut Taken, broker: &Broker, request: Request) -> an
     let mut consumers = Vec::new();
     for consumer in &broker.topology.consumers {
         consumers.push(rewind(broker, consumer, since, request.dry_run).await?);
+    }
+    if !request.dry_run {
+        // That they were made anew is our doing, and no loss.
+        let rewound: Vec<String> = broker.topology.consumers.iter().map(ConsumerFile::id).collect();
+        forget_many(session, &rewound).await?;
     }
     Ok(Report {
         dry_run: request.dry_run,

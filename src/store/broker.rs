@@ -89,6 +89,12 @@ pub async fn meet_many(connection: &mut PgConnection, seen: &[Known]) -> Result<
     Ok(())
 }
 
+/// Forgets objects: whatever they are next seen as is met for the first time.
+pub async fn forget_many(connection: &mut PgConnection, names: &[String]) -> Result<(), StoreError> {
+    sqlx::query(include_str!("broker_forget.sql")).bind(names).execute(connection).await?;
+    Ok(())
+}
+
 /// Notes a loss of an object that was known in that epoch, unless somebody has, and remembers what is there now: since when, if that is another
 /// instant, and up to where.
 pub async fn lost(

@@ -6,9 +6,10 @@ use std::time::Duration;
 use sqlx::PgConnection;
 use uuid::Uuid;
 
+use super::message::{StoredMessage, headers_of};
 use super::{StoreError, changed_all};
 use crate::domain::{Reason, Refusal, Timestamp};
-use crate::messages::{Message, headers_from_json, headers_to_json};
+use crate::messages::Message;
 
 /// A dead letter as it is stored.
 #[derive(Debug, sqlx::FromRow)]
@@ -17,43 +18,17 @@ pub struct DeadLetter {
     pub id: i64,
     /// Its own id, the same each time it is told.
     pub event_id: Uuid,
-    /// The stream the message came from.
-    pub stream: String,
-    /// Its place there.
-    pub sequence: i64,
-    /// When the stream received it.
-    pub received_at: Timestamp,
-    /// Who took it.
-    pub consumer: String,
-    /// Its full subject, without prefix.
-    pub subject: String,
+    /// The message that it was.
+    #[sqlx(flatten)]
+    pub message: StoredMessage,
     /// The word.
     pub reason: String,
     /// The sentence.
     pub detail: String,
-    /// Its headers: name to list of values.
-    pub headers: serde_json::Value,
-    /// Its body, untouched.
-    pub body: Vec<u8>,
     /// When it was refused.
     pub opened_at: Timestamp,
     /// When it was processed after all, or kept waiting.
     pub resolved_at: Option<Timestamp>,
-}
-
-impl DeadLetter {
-    /// The message that it was.
-    pub fn into_message(self) -> Message {
-        Message {
-            stream: self.stream.into(),
-            sequence: self.sequence,
-            received_at: self.received_at,
-            consumer: self.consumer.into(),
-            subject: self.subject.into(),
-            headers: Some(headers_from_json(&self.headers)),
-            payload: self.body.into(),
-        }
-    }
 }
 
 /// A dead letter as it is listed.
@@ -172,7 +147,6 @@ pub async fn insert_many(
     if refused.is_empty() {
         return Ok(Vec::new());
     }
-    let headers = |message: &Message| message.headers.as_ref().map_or_else(empty, headers_to_json);
     Ok(sqlx::query_scalar(include_str!("dead_letters_insert.sql"))
         .bind(refused.iter().map(|_| Uuid::now_v7()).collect::<Vec<_>>())
         .bind(refused.iter().map(|(message, _)| &*message.stream).collect::<Vec<_>>())
@@ -182,7 +156,7 @@ pub async fn insert_many(
         .bind(refused.iter().map(|(message, _)| storable(&message.subject)).collect::<Vec<_>>())
         .bind(refused.iter().map(|(_, refusal)| refusal.reason.word()).collect::<Vec<_>>())
         .bind(refused.iter().map(|(_, refusal)| storable(&refusal.detail)).collect::<Vec<_>>())
-        .bind(refused.iter().map(|(message, _)| headers(message)).collect::<Vec<_>>())
+        .bind(refused.iter().map(|(message, _)| headers_of(message)).collect::<Vec<_>>())
         .bind(refused.iter().map(|(message, _)| &*message.payload).collect::<Vec<_>>())
         .bind(at)
         .fetch_all(connection)
@@ -232,10 +206,6 @@ struct Refused {
     reason: String,
     detail: String,
     resolved: bool,
-}
-
-fn empty() -> serde_json::Value {
-    serde_json::Value::Object(serde_json::Map::new())
 }
 
 /// PostgreSQL's text holds no NUL.

@@ -16,6 +16,7 @@ pub mod horizon;
 pub mod inbox;
 pub mod journal;
 pub mod known;
+pub mod message;
 pub mod migrate;
 pub mod newest;
 pub mod orders;

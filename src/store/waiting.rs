@@ -5,10 +5,10 @@ use std::time::Duration;
 use sqlx::PgConnection;
 
 use super::StoreError;
+use super::message::{StoredMessage, headers_of};
 use super::orders::key;
 use crate::domain::{EventId, EventKey, OrderKey, Timestamp};
 use crate::messages::Message;
-use crate::messages::{headers_from_json, headers_to_json};
 
 /// What a message waits for.
 #[derive(Debug, Clone)]
@@ -47,7 +47,6 @@ pub async fn insert_many(
         For::Order(_) => None,
         For::Review(id) => Some(id),
     };
-    let headers = |message: &Message| message.headers.as_ref().map_or_else(|| serde_json::json!({}), headers_to_json);
     sqlx::query(include_str!("waiting_insert.sql"))
         .bind(waiting.iter().map(|one| order(one).map(|key| key.channel.to_string())).collect::<Vec<_>>())
         .bind(waiting.iter().map(|one| order(one).map(|key| key.order_ref.to_string())).collect::<Vec<_>>())
@@ -58,7 +57,7 @@ pub async fn insert_many(
         .bind(waiting.iter().map(|one| &*one.message.consumer).collect::<Vec<_>>())
         .bind(waiting.iter().map(|one| &*one.event.subject).collect::<Vec<_>>())
         .bind(waiting.iter().map(|one| one.event.id.as_str()).collect::<Vec<_>>())
-        .bind(waiting.iter().map(|one| headers(one.message)).collect::<Vec<_>>())
+        .bind(waiting.iter().map(|one| headers_of(one.message)).collect::<Vec<_>>())
         .bind(waiting.iter().map(|one| &*one.message.payload).collect::<Vec<_>>())
         .bind(at)
         .execute(connection)
@@ -71,12 +70,12 @@ pub async fn load_many(connection: &mut PgConnection, orders: &[OrderKey]) -> Re
     if orders.is_empty() {
         return Ok(Vec::new());
     }
-    let rows: Vec<StoredMessage> = sqlx::query_as(include_str!("waiting_load.sql"))
+    let rows: Vec<Waiting> = sqlx::query_as(include_str!("waiting_load.sql"))
         .bind(orders.iter().map(|key| key.channel.as_str()).collect::<Vec<_>>())
         .bind(orders.iter().map(|key| key.order_ref.as_str()).collect::<Vec<_>>())
         .fetch_all(connection)
         .await?;
-    Ok(rows.into_iter().map(StoredMessage::read).collect())
+    Ok(rows.into_iter().map(|row| (row.id, row.message.into())).collect())
 }
 
 /// Takes away what waits no more.
@@ -121,28 +120,8 @@ pub async fn overdue(connection: &mut PgConnection, bound: Duration, limit: i64)
 }
 
 #[derive(sqlx::FromRow)]
-struct StoredMessage {
+struct Waiting {
     id: i64,
-    stream: String,
-    sequence: i64,
-    received_at: Timestamp,
-    consumer: String,
-    subject: String,
-    headers: serde_json::Value,
-    body: Vec<u8>,
-}
-
-impl StoredMessage {
-    fn read(self) -> (i64, Message) {
-        let message = Message {
-            stream: self.stream.into(),
-            sequence: self.sequence,
-            received_at: self.received_at,
-            consumer: self.consumer.into(),
-            subject: self.subject.into(),
-            headers: Some(headers_from_json(&self.headers)),
-            payload: self.body.into(),
-        };
-        (self.id, message)
-    }
+    #[sqlx(flatten)]
+    message: StoredMessage,
 }

@@ -92,6 +92,13 @@ pub struct ConsumerFile {
     raw: Config,
 }
 
+impl ConsumerFile {
+    /// What it is called beside streams: `ORDERS/lastunit-orders`.
+    pub fn id(&self) -> String {
+        format!("{}/{}", self.stream, self.durable)
+    }
+}
+
 impl Topology {
     /// Reads the files: the compiled ones, overridden by those of `dir`. With a `prefix`, `shop1`, streams are named `shop1_ORDERS` and
     /// subjects `shop1.order.>`; an empty one changes nothing.

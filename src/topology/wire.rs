@@ -24,7 +24,7 @@ impl<'a> Wanted<'a> {
     pub(super) fn id(self) -> String {
         match self {
             Self::Stream(stream) => stream.name.clone(),
-            Self::Consumer(consumer) => format!("{}/{}", consumer.stream, consumer.durable),
+            Self::Consumer(consumer) => consumer.id(),
         }
     }
 

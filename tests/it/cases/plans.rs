@@ -34,7 +34,7 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 78] = [
+const STATEMENTS: [Statement; 79] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -113,6 +113,7 @@ const STATEMENTS: [Statement; 78] = [
     ),
     statement("outbox_unsent", "text, bigint, bigint", &[("outbox", &["stream", "id"])]),
     statement("broker_acknowledge", "text[]", &[]),
+    statement("broker_forget", "text[]", &[]),
     statement("broker_losses", "", &[]),
     statement("broker_lost", "text, bigint, timestamptz, bigint, text, text", &[]),
     statement("broker_meet", "text[], timestamptz[], bigint[]", &[]),

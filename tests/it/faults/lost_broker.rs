@@ -74,6 +74,12 @@ async fn nats_that_lost_its_directory_under_load_is_refilled() {
     assert!(text.contains("warning: STOCK: it was made anew"), "{text}");
     assert_eq!(copies[0].stderr().matches("STOCK: it was made anew").count(), 1, "one line");
 
+    // Not far enough back: nothing of what was lost.
+    let late = launch.run(&["replay", "--since", "0s"]).await;
+    assert_eq!((late.code, late.stdout.as_str()), (Some(1), "nothing was told since then\n"), "{late:?}");
+    assert!(late.stderr.contains("still so: STOCK: it was made anew"), "{late:?}");
+    warned_of(&copies[0], &[&COMMANDS[..], &TOLD].concat()).await;
+
     let replayed = launch.run(&["replay", "--since", "1h", "--json"]).await;
     assert_eq!(replayed.code, Some(0), "{replayed:?}");
     shop.settled().await;

@@ -1,0 +1,1 @@
+DELETE FROM broker_object WHERE name = ANY ($1::text[])
