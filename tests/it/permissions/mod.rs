@@ -1,6 +1,6 @@
 //! Who may do what, asked of the servers themselves: each role does what it is for, and the server, not the program, refuses the rest.
 //!
-//! The tables that the tests print stand in `docs/operations.md`, and are compared with it.
+//! The tables that the tests print stand in `docs/permissions.md`, and are compared with it.
 
 mod broker;
 mod database;

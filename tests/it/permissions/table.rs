@@ -35,6 +35,6 @@ pub fn conclude(attempts: &[Attempt]) {
     println!("{}", rows.join("\n"));
     let wrong: Vec<String> = attempts.iter().filter(|one| one.answer != one.expected).map(row).collect();
     assert!(wrong.is_empty(), "otherwise than it should be:\n{}", wrong.join("\n"));
-    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/operations.md")).unwrap();
-    assert!(document.contains(&rows.join("\n")), "docs/operations.md does not have this table");
+    let document = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/permissions.md")).unwrap();
+    assert!(document.contains(&rows.join("\n")), "docs/permissions.md does not have this table");
 }
