@@ -74,6 +74,6 @@ fn unreachable(error: &sqlx::Error) -> Stop {
 pub(super) fn stop(error: StoreError) -> Stop {
     match error.fault() {
         Fault::Away => Stop::Unreachable(anyhow!(error).context("PostgreSQL")),
-        Fault::Again | Fault::Locked | Fault::Data => Stop::Failed(anyhow!(error)),
+        Fault::Again | Fault::Locked | Fault::Unfit | Fault::Data => Stop::Failed(anyhow!(error)),
     }
 }

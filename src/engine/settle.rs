@@ -175,9 +175,9 @@ impl Engine {
             metrics::counter!(names::RETRIES, "cause" => cause(fault)).increment(1);
             match (fault, &*turn) {
                 (Fault::Data, _) => return Ok(Part::Unwritable(error)),
-                (Fault::Away, Turn::Held(_)) => return Err(TurnLost(error)),
-                (Fault::Away, Turn::Shared { .. }) => {
-                    tracing::warn!(error = %error, "the database is away; the batch waits for it");
+                (Fault::Away | Fault::Unfit, Turn::Held(_)) => return Err(TurnLost(error)),
+                (Fault::Away | Fault::Unfit, Turn::Shared { .. }) => {
+                    say_why_it_waits(fault, &error);
                     tokio::select! {
                         () = tokio::time::sleep(pause) => {}
                         () = stop.cancelled() => return Ok(Part::Later),
@@ -259,11 +259,20 @@ fn give_up(item: &mut Item, error: &StoreError) -> bool {
     can_be_refused
 }
 
+fn say_why_it_waits(fault: Fault, error: &StoreError) {
+    if fault == Fault::Unfit {
+        tracing::error!(error = %error, "the database is not what the program needs; the batch waits until that is mended");
+    } else {
+        tracing::warn!(error = %error, "the database is away; the batch waits for it");
+    }
+}
+
 fn cause(fault: Fault) -> &'static str {
     match fault {
         Fault::Again => "race",
         Fault::Locked => "locked",
         Fault::Away => "away",
+        Fault::Unfit => "unfit",
         Fault::Data => "data",
     }
 }

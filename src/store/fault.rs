@@ -33,6 +33,9 @@ pub enum Fault {
     Locked,
     /// The server is away, or its connection is: wait for it.
     Away,
+    /// The database is not what the program needs: a right, a table, a login is missing. No message is to blame, and all wait until somebody has
+    /// mended it.
+    Unfit,
     /// The statement itself cannot succeed.
     Data,
 }
@@ -64,12 +67,15 @@ pub(super) fn fault_of(error: &sqlx::Error) -> Fault {
 /// By the classes of SQLSTATE: PostgreSQL's manual, appendix A.
 fn fault_of_code(code: &str) -> Fault {
     match code {
-        // Also what took longer than a statement may: a batch that always does is counted and taken apart.
-        "40001" | "40P01" | "57014" => Fault::Again,
+        // Also what took longer than a statement may: a batch that always does is counted and taken apart. And a plan that a changed table has made
+        // void (0A000): the next connection makes another.
+        "40001" | "40P01" | "57014" | "0A000" => Fault::Again,
         "55P03" => Fault::Locked,
         // Shut down, started up, ended while idle in a transaction, no room or read-only for now.
         "25P03" | "25P04" | "25006" => Fault::Away,
         _ if ["08", "53", "57", "58"].iter().any(|class| code.starts_with(class)) => Fault::Away,
+        // Who logs in, which database and schema, what is there and who may.
+        _ if ["28", "3D", "3F", "42"].iter().any(|class| code.starts_with(class)) => Fault::Unfit,
         _ => Fault::Data,
     }
 }
@@ -91,7 +97,11 @@ mod tests {
             ("25P03", Fault::Away),
             ("23514", Fault::Data),
             ("22021", Fault::Data),
-            ("42P01", Fault::Data),
+            ("42P01", Fault::Unfit),
+            ("42501", Fault::Unfit),
+            ("28P01", Fault::Unfit),
+            ("3D000", Fault::Unfit),
+            ("0A000", Fault::Again),
         ] {
             assert_eq!(fault_of_code(code), fault, "{code}");
         }

@@ -1,7 +1,7 @@
 //! Migrations: compiled in, applied in order, each once.
 
 use sqlx::migrate::{MigrateError, Migrator};
-use sqlx::{AssertSqlSafe, PgConnection};
+use sqlx::{AssertSqlSafe, Connection, PgConnection};
 
 use super::fault::fault_of;
 use super::{Fault, Pool};
@@ -24,20 +24,26 @@ pub enum Level {
 /// # Errors
 /// An applied migration that differs from the one compiled in, or the database's own.
 pub async fn apply(pool: &Pool, schema: &str) -> Result<Vec<i64>, MigrateError> {
-    let mut connection = pool.acquire().await?;
+    let connection = pool.acquire().await?;
+    // A session of its own: an index on a large table takes longer than a statement of the service may.
+    let mut connection = connection.detach();
+    sqlx::query("SET statement_timeout = 0").execute(&mut connection).await?;
     make_schema(&mut connection, schema).await?;
     let missing = match level(&mut connection).await? {
         Level::Behind(missing) => missing,
         Level::Current | Level::Ahead(_) => Vec::new(),
     };
-    MIGRATIONS.run(&mut *connection).await?;
+    MIGRATIONS.run(&mut connection).await?;
+    connection.close().await?;
     Ok(missing)
 }
 
 /// Whether migrating failed for want of the database or of a lock, and not because of a migration: then it may be tried again.
 pub fn may_be_tried_again(error: &MigrateError) -> bool {
     match error {
-        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => fault_of(error) != Fault::Data,
+        MigrateError::Execute(error) | MigrateError::ExecuteMigration(error, _) => {
+            !matches!(fault_of(error), Fault::Data | Fault::Unfit)
+        }
         _ => false,
     }
 }

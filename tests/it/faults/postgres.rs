@@ -1,7 +1,10 @@
 //! F9: PostgreSQL ends sessions, stops at once, comes back.
 
+use serde_json::json;
+use sqlx::AssertSqlSafe;
+
 use super::sale::Sale;
-use crate::support::{Ground, PATIENCE, wait_until};
+use crate::support::{Ground, Launch, PATIENCE, Shop, order, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_session_is_ended_again_and_again_under_load() {
@@ -33,4 +36,35 @@ async fn a_stop_is_said_by_readiness_and_outlived() {
         wait_until("a copy that is ready again", PATIENCE, async || copy.get("/readyz").await.0 == 200).await;
     }
     sale.ends_well().await;
+}
+
+/// What a statement needs is not there: no message is to blame.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_missing_in_the_database_is_waited_for() {
+    let ground = Ground::new().await;
+    let launch = Launch::impatient(&ground);
+    let program = launch.ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 5).await;
+    for (there, away) in [("reservation_event", "elsewhere_1"), ("stock_movement", "elsewhere_2")] {
+        sqlx::raw_sql(AssertSqlSafe(format!("ALTER TABLE {there} RENAME TO {away}"))).execute(&shop.db).await.unwrap();
+    }
+    shop.say("order.created.web", order("o1", "1001", "A")).await;
+    shop.say("inventory.received.main", json!({ "event_id": "r1", "lines": [{ "sku": "A", "qty": 2 }] })).await;
+    wait_until("both to wait", PATIENCE, async || {
+        let said = program.stderr();
+        said.contains("the database is not what the program needs")
+            && said.contains("stock_movement")
+    })
+    .await;
+    assert_eq!(shop.number("SELECT count(*) FROM dead_letter").await, 0);
+    for (there, away) in [("reservation_event", "elsewhere_1"), ("stock_movement", "elsewhere_2")] {
+        sqlx::raw_sql(AssertSqlSafe(format!("ALTER TABLE {away} RENAME TO {there}"))).execute(&shop.db).await.unwrap();
+    }
+    assert_eq!(shop.answer_to("o1").await.what(), "held");
+    shop.settled().await;
+    shop.audit().await;
+    let figures = shop.figures("A", "main").await.unwrap();
+    assert_eq!((figures.on_hand, figures.reserved), (7, 1));
+    assert_eq!(shop.number("SELECT count(*) FROM dead_letter").await, 0);
 }
