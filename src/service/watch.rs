@@ -112,10 +112,11 @@ impl Watch {
             metrics::gauge!(names::SOURCING_BEHIND, "stream" => lag.stream.clone()).set(lag.behind() as f64);
             let stalled = self.stalled(&lag);
             let warning = stalled.then(|| {
-                let Lag { stream, source, last, sourced } = &lag;
-                format!("{stream} stands still at message {sourced} of {source}, which is at {last}")
+                let Lag { source, last, sourced, .. } = &lag;
+                format!("it stands still at message {sourced} of {source}, which is at {last}")
             });
-            self.readiness.warn(&lag.stream, warning);
+            // Not the stream's own name: under that its losses are warned of.
+            self.readiness.warn(&format!("{} from {}", lag.stream, lag.source), warning);
             if stalled && self.apply {
                 self.source_anew(&lag).await?;
             }

@@ -195,7 +195,7 @@ async fn sourcing_that_stands_still_is_said_and_begun_anew() {
     })
     .await;
     wait_until("it to be said", PATIENCE, async || {
-        program.stderr().contains("STOCK_LATEST stands still at message 1 of STOCK, which is at 2")
+        program.stderr().contains("STOCK_LATEST from STOCK: it stands still at message 1 of STOCK, which is at 2")
     })
     .await;
     shop.settled().await;
