@@ -72,6 +72,8 @@ pub async fn run(relay: Relay, lane: Lane, stop: CancellationToken, looked: ones
         if let Err(error) = relay.hold_turn(lane, &stop, &mut looked, &mut on_its_way).await {
             tracing::warn!(stream = lane.stream(), error = format!("{error:#}"), "the relay starts over");
         }
+        // Whoever has the turn next measures it.
+        measure_backlog(lane, 0, 0.0);
         if let Err(error) = relay.disown(lane, &mut on_its_way).await {
             tracing::warn!(
                 stream = lane.stream(),
@@ -303,7 +305,6 @@ impl Teller<'_> {
     }
 
     /// Measures the backlog and goes back to where it begins, and asks whether the stream has lost something, once in a while.
-    #[allow(clippy::cast_precision_loss, reason = "a gauge")]
     async fn report(&mut self) -> Result<(), StoreError> {
         if self.reported.is_some_and(|at| at.elapsed() < REPORT_EVERY) {
             return Ok(());
@@ -313,10 +314,15 @@ impl Teller<'_> {
         if let Some(first) = backlog.first {
             self.after = self.after.min(first - 1);
         }
-        metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => self.lane.stream()).set(backlog.rows as f64);
-        metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => self.lane.stream()).set(backlog.oldest_s);
+        measure_backlog(self.lane, backlog.rows, backlog.oldest_s);
         self.look_at_epoch().await
     }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "a gauge")]
+fn measure_backlog(lane: Lane, rows: i64, oldest_s: f64) {
+    metrics::gauge!(names::OUTBOX_UNSENT_ROWS, "stream" => lane.stream()).set(rows as f64);
+    metrics::gauge!(names::OUTBOX_OLDEST_SECONDS, "stream" => lane.stream()).set(oldest_s);
 }
 
 fn report_failure(lane: Lane, failure: &Failure) {

@@ -12,7 +12,7 @@ pub const BATCH_SECONDS: &str = "lastunit_batch_seconds";
 pub const DECIDED: &str = "lastunit_decided_total";
 /// Messages refused into `DEAD`. Counter; label `reason`, a word of the contract. `internal` should page somebody.
 pub const DEAD_LETTERS: &str = "lastunit_dead_letters_total";
-/// Messages the broker delivered again. Counter.
+/// Events that had been decided before, delivered again. Counter.
 pub const REDELIVERED: &str = "lastunit_redelivered_total";
 /// Transactions started over. Counter; label `cause`.
 pub const RETRIES: &str = "lastunit_retries_total";
@@ -66,9 +66,9 @@ pub fn describe() {
     counter!(DEAD_LETTERS, "reason" => Reason::Internal.word()).absolute(0);
     describe_histogram!(BATCH_MESSAGES, Unit::Count, "Messages a batch took.");
     describe_histogram!(BATCH_SECONDS, Unit::Seconds, "From BEGIN to COMMIT.");
-    describe_counter!(DECIDED, "Commands decided.");
+    describe_counter!(DECIDED, "What became of orders, by outcome.");
     describe_counter!(DEAD_LETTERS, "Messages refused into DEAD.");
-    describe_counter!(REDELIVERED, "Messages the broker delivered again.");
+    describe_counter!(REDELIVERED, "Events delivered that had been decided before.");
     describe_counter!(RETRIES, "Transactions started over.");
     describe_gauge!(OUTBOX_UNSENT_ROWS, "Outbox rows not acknowledged.");
     describe_gauge!(OUTBOX_OLDEST_SECONDS, "Age of the oldest unsent row.");

@@ -201,10 +201,22 @@ pub fn stock(connection: &mut PgConnection) -> BoxStream<'_, Result<(StockKey, S
     sqlx::query_as(include_str!("audit_stock.sql")).fetch(connection).map_ok(read).err_into().boxed()
 }
 
-/// How long ago the last audit on schedule began, if there was one.
-pub async fn since_last(connection: &mut PgConnection) -> Result<Option<Duration>, StoreError> {
-    let seconds: Option<f64> = sqlx::query_scalar(include_str!("audit_last.sql")).fetch_optional(connection).await?;
-    Ok(seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default()))
+/// An audit on schedule, as it was recorded.
+#[derive(Debug, Clone, sqlx::FromRow)]
+pub struct Recorded {
+    /// How many seconds ago it began.
+    pub began_s_ago: f64,
+    /// How many it took.
+    pub took_s: f64,
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// How much was found, by invariant: the first is that of invariant 1.
+    pub findings: Vec<i64>,
+}
+
+/// The last audit on schedule, if there was one.
+pub async fn last(connection: &mut PgConnection) -> Result<Option<Recorded>, StoreError> {
+    Ok(sqlx::query_as(include_str!("audit_last.sql")).fetch_optional(connection).await?)
 }
 
 /// Records an audit that took so long and has just ended, and returns when that was.
