@@ -2,22 +2,21 @@
 
 use std::sync::Arc;
 
-use anyhow::anyhow;
-use clap::Args;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
-
+use super::moment::{self, Moment};
 use super::{Exit, Stop, audit, database};
 use crate::config::Settings;
 use crate::recover::{self, Report, Request, Taken};
 use crate::topology::Topology;
+use anyhow::anyhow;
+use clap::Args;
 
 /// Put right what can be when the database went back in time, and say what cannot.
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Deliver again everything received since then (RFC 3339); else since an hour before the newest thing that the database knows.
-    #[arg(long, value_name = "T", value_parser = instant)]
-    since: Option<OffsetDateTime>,
+    /// Deliver again everything received since then (RFC 3339, or how long ago: 90s, 15m, 2h, 3d); else since an hour before the newest thing
+    /// that the database knows.
+    #[arg(long, value_name = "T", value_parser = moment::parse)]
+    since: Option<Moment>,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
@@ -26,13 +25,16 @@ pub struct Recover {
     json: bool,
 }
 
-fn instant(text: &str) -> Result<OffsetDateTime, String> {
-    OffsetDateTime::parse(text, &Rfc3339).map_err(|error| format!("no RFC 3339 instant: {error}"))
-}
-
 pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?);
-    drop(database::open(&settings.database).await?);
+    let pool = database::open(&settings.database).await?;
+    let since = match command.since {
+        Some(moment) => {
+            let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
+            Some(moment.instant(&mut connection).await.map_err(database::stop)?)
+        }
+        None => None,
+    };
     let broker = audit::reach(settings, topology).await.map_err(|why| Stop::Unreachable(anyhow!(why)))?;
     let taken = Taken::take(&settings.database).await.map_err(anyhow::Error::from)?;
     let mut taken = taken.ok_or_else(|| {
@@ -40,7 +42,7 @@ pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
             "a `run` is at work on this database: end every copy, and let none start before this has ended"
         ))
     })?;
-    let request = Request { since: command.since, dry_run: command.dry_run };
+    let request = Request { since, dry_run: command.dry_run };
     let report = recover::recover(&mut taken, &broker, request).await?;
     if command.json {
         println!("{}", serde_json::to_string_pretty(&report).map_err(anyhow::Error::from)?);

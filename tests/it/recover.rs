@@ -132,7 +132,7 @@ async fn what_cannot_be_known_is_said() {
     let orders = done["consumers"].as_array().unwrap().iter().find(|row| row["stream"] == "ORDERS").unwrap();
     assert_eq!(orders["delivered_again"], 2);
     assert!(orders["gone_before"].is_string(), "{orders}");
-    let ended = launch.run(&["recover"]).await;
+    let ended = launch.run(&["recover", "--since", "1h"]).await;
     assert!(ended.stdout.contains("- what ORDERS received between "), "{}", ended.stdout);
 
     // What was decided is known by its id: nothing counts twice.
