@@ -16,9 +16,9 @@ impl Launch {
     }
 }
 
-/// The library, wherever this architecture keeps it.
+/// The library, wherever this architecture and distribution keep it.
 fn library() -> PathBuf {
-    let dirs = fs::read_dir("/usr/lib").unwrap().flatten();
-    let mut found = dirs.map(|dir| dir.path().join("faketime/libfaketime.so.1")).filter(|path| path.exists());
+    let dirs = fs::read_dir("/usr/lib").unwrap().flatten().map(|dir| dir.path()).chain([PathBuf::from("/usr/lib64")]);
+    let mut found = dirs.map(|dir| dir.join("faketime/libfaketime.so.1")).filter(|path| path.exists());
     found.next().expect("faketime is not installed: run scripts/install")
 }
