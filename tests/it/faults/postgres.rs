@@ -53,8 +53,7 @@ async fn what_is_missing_in_the_database_is_waited_for() {
     shop.say("inventory.received.main", json!({ "event_id": "r1", "lines": [{ "sku": "A", "qty": 2 }] })).await;
     wait_until("both to wait", PATIENCE, async || {
         let said = program.stderr();
-        said.contains("the database is not what the program needs")
-            && said.contains("stock_movement")
+        said.contains("the database is not what the program needs") && said.contains("stock_movement")
     })
     .await;
     assert_eq!(shop.number("SELECT count(*) FROM dead_letter").await, 0);
