@@ -71,7 +71,7 @@ mod tests {
             "# TYPE lastunit_batch_messages histogram",
             "lastunit_batch_messages_bucket{stream=\"ORDERS\",le=\"500\"} 0",
             "lastunit_batch_messages_bucket{stream=\"ORDERS\",le=\"1000\"} 1",
-            "# HELP lastunit_decided_total Commands decided.",
+            "# HELP lastunit_decided_total What became of orders, by outcome.",
             "lastunit_decided_total{outcome=\"held\"} 3",
         ] {
             assert!(text.lines().any(|there| there == line), "{line} in {text}");

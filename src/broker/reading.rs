@@ -2,18 +2,23 @@
 
 use std::time::Duration;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, anyhow, ensure};
 use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pull};
 use async_nats::jetstream::{self, Message};
 use futures::StreamExt;
 use time::OffsetDateTime;
+use tokio::time::timeout;
 
 /// How many messages are in hand at once. One may have half a MiB.
 const WINDOW: u64 = 256;
 /// How long the broker keeps the consumer of a reader that is gone.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
-/// How often the broker may give nothing although it has more.
-const EMPTY_HANDED: u32 = 5;
+/// How often in a row the broker may give nothing of what it has, or fail: the consumer stands on one node of a cluster, and goes with it.
+const ATTEMPTS: u32 = 5;
+/// How long the broker may take over a message.
+const ANSWER_WITHIN: Duration = Duration::from_secs(5);
+/// How long after a failure the reading goes on: another node takes over meanwhile.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Where a reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,12 +29,15 @@ pub enum From {
     Time(OffsetDateTime),
 }
 
-/// A reading that goes on: a consumer of its own, which acknowledges nothing and which the broker forgets.
+/// A reading that goes on: a consumer of its own, which acknowledges nothing and which the broker forgets. One that is lost is made again.
 pub struct Reading {
+    jetstream: jetstream::Context,
+    stream: String,
+    from: From,
     consumer: PullConsumer,
     /// The last message that is read.
     last: u64,
-    /// Where the reading is: the last message it has had, how many deliveries that took, and how many the broker had after it.
+    /// Where the reading is: the last message it has had, how many deliveries of this consumer that took, and how many the broker had after it.
     had: u64,
     deliveries: u64,
     pending: u64,
@@ -41,21 +49,11 @@ impl Reading {
     /// # Errors
     /// A stream that is not there, a broker that does not answer.
     pub async fn open(js: &jetstream::Context, stream: &str, from: From, last: Option<u64>) -> anyhow::Result<Self> {
-        let stream = js.get_stream(stream).await.with_context(|| format!("stream {stream}"))?;
-        let deliver_policy = match from {
-            From::First => DeliverPolicy::All,
-            From::Time(start_time) => DeliverPolicy::ByStartTime { start_time },
-        };
-        let config = pull::Config {
-            deliver_policy,
-            ack_policy: AckPolicy::None,
-            inactive_threshold: FORGET_AFTER,
-            ..pull::Config::default()
-        };
-        let end = stream.cached_info().state.last_sequence;
-        let consumer: PullConsumer = stream.create_consumer(config).await.context("a consumer to read with")?;
+        let (consumer, end) = consumer(js, stream, from, 0).await?;
         let pending = consumer.cached_info().num_pending;
-        Ok(Self { consumer, last: last.map_or(end, |last| last.min(end)), had: 0, deliveries: 0, pending })
+        let last = last.map_or(end, |last| last.min(end));
+        let (jetstream, stream) = (js.clone(), stream.to_owned());
+        Ok(Self { jetstream, stream, from, consumer, last, had: 0, deliveries: 0, pending })
     }
 
     /// How many messages the broker has for it beyond what was read.
@@ -66,34 +64,75 @@ impl Reading {
     /// The next messages, each with its place; none where all is read.
     ///
     /// # Errors
-    /// A broker that does not answer, or a delivery that was lost.
+    /// A broker that does not answer, or that loses deliveries again and again.
     pub async fn next(&mut self) -> anyhow::Result<Vec<(u64, Message)>> {
-        let mut tries = 0;
+        let mut attempts = 0;
         while self.had < self.last && self.pending > 0 {
-            let window = self.fetch().await?;
-            if !window.is_empty() {
-                return Ok(window);
+            attempts += 1;
+            match self.fetch().await {
+                Ok(window) if !window.is_empty() => return Ok(window),
+                Ok(_) => {
+                    ensure!(self.had >= self.last || attempts < ATTEMPTS, "the broker delivers nothing of what it has");
+                }
+                Err(error) if attempts >= ATTEMPTS => return Err(error),
+                Err(_) => {
+                    tokio::time::sleep(PAUSE).await;
+                    // If that fails too, so will the next fetch.
+                    let _ = self.go_on().await;
+                }
             }
-            tries += 1;
-            ensure!(self.had >= self.last || tries < EMPTY_HANDED, "the broker delivers nothing of what it has");
         }
         Ok(Vec::new())
     }
 
+    /// Goes on with another consumer after what was had.
+    async fn go_on(&mut self) -> anyhow::Result<()> {
+        let (consumer, _) = consumer(&self.jetstream, &self.stream, self.from, self.had).await?;
+        (self.deliveries, self.pending) = (0, consumer.cached_info().num_pending);
+        self.consumer = consumer;
+        Ok(())
+    }
+
+    /// What comes next, or as much of it as came before something failed.
     async fn fetch(&mut self) -> anyhow::Result<Vec<(u64, Message)>> {
         let wanted = WINDOW.min(self.last - self.had);
         let mut batch = self.consumer.fetch().max_messages(usize::try_from(wanted)?).messages().await?;
         let mut window = Vec::new();
-        while let Some(message) = batch.next().await {
-            let message = message.map_err(|error| anyhow::anyhow!(error))?;
-            let info = message.info().map_err(|error| anyhow::anyhow!(error))?;
-            let (sequence, delivery, pending) = (info.stream_sequence, info.consumer_sequence, info.pending);
-            ensure!(delivery == self.deliveries + 1, "a delivery was lost");
-            (self.had, self.deliveries, self.pending) = (sequence, delivery, pending);
-            if sequence <= self.last {
-                window.push((sequence, message));
+        while let Some(message) = timeout(ANSWER_WITHIN, batch.next()).await.context("the broker does not answer")? {
+            match message.map_err(|error| anyhow!(error)).and_then(|message| self.take(message)) {
+                Ok((sequence, message)) if sequence <= self.last => window.push((sequence, message)),
+                Ok(_) => {}
+                Err(error) if window.is_empty() => return Err(error),
+                Err(_) => break,
             }
         }
         Ok(window)
     }
+
+    /// Notes how far this message brings the reading.
+    fn take(&mut self, message: Message) -> anyhow::Result<(u64, Message)> {
+        let info = message.info().map_err(|error| anyhow!(error))?;
+        let (sequence, delivery, pending) = (info.stream_sequence, info.consumer_sequence, info.pending);
+        ensure!(delivery == self.deliveries + 1, "a delivery was lost");
+        (self.had, self.deliveries, self.pending) = (sequence, delivery, pending);
+        Ok((sequence, message))
+    }
+}
+
+/// A consumer that delivers what comes after a message, or from the beginning if there is none, and the last message of the stream.
+async fn consumer(js: &jetstream::Context, stream: &str, from: From, had: u64) -> anyhow::Result<(PullConsumer, u64)> {
+    let stream = js.get_stream(stream).await.with_context(|| format!("stream {stream}"))?;
+    let deliver_policy = match from {
+        _ if had > 0 => DeliverPolicy::ByStartSequence { start_sequence: had + 1 },
+        From::First => DeliverPolicy::All,
+        From::Time(start_time) => DeliverPolicy::ByStartTime { start_time },
+    };
+    let config = pull::Config {
+        deliver_policy,
+        ack_policy: AckPolicy::None,
+        inactive_threshold: FORGET_AFTER,
+        ..pull::Config::default()
+    };
+    let end = stream.cached_info().state.last_sequence;
+    Ok((stream.create_consumer(config).await.context("a consumer to read with")?, end))
 }

@@ -8,7 +8,7 @@ use crate::domain::Reason;
 pub const BATCH_MESSAGES: &str = "lastunit_batch_messages";
 /// Seconds from a batch's BEGIN to its COMMIT, retries included. Histogram.
 pub const BATCH_SECONDS: &str = "lastunit_batch_seconds";
-/// Commands decided. Counter; label `outcome`.
+/// What became of orders. Counter; label `outcome`, the word of the answer.
 pub const DECIDED: &str = "lastunit_decided_total";
 /// Messages refused into `DEAD`. Counter; label `reason`, a word of the contract. `internal` should page somebody.
 pub const DEAD_LETTERS: &str = "lastunit_dead_letters_total";
