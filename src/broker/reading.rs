@@ -12,6 +12,9 @@ use time::OffsetDateTime;
 const WINDOW: u64 = 256;
 /// How long the broker keeps the consumer of a reader that is gone.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
+/// How long the broker may take for the next message. What was asked of a connection that is gone is never answered, and whoever reads may hold
+/// a snapshot or turns meanwhile.
+const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 /// How often the broker may give nothing although it has more.
 const EMPTY_HANDED: u32 = 5;
 
@@ -84,7 +87,7 @@ impl Reading {
         let wanted = WINDOW.min(self.last - self.had);
         let mut batch = self.consumer.fetch().max_messages(usize::try_from(wanted)?).messages().await?;
         let mut window = Vec::new();
-        while let Some(message) = batch.next().await {
+        while let Some(message) = answered(batch.next()).await? {
             let message = message.map_err(|error| anyhow::anyhow!(error))?;
             let info = message.info().map_err(|error| anyhow::anyhow!(error))?;
             let (sequence, delivery, pending) = (info.stream_sequence, info.consumer_sequence, info.pending);
@@ -96,4 +99,8 @@ impl Reading {
         }
         Ok(window)
     }
+}
+
+async fn answered<T>(answer: impl Future<Output = T>) -> anyhow::Result<T> {
+    tokio::time::timeout(ANSWERS_WITHIN, answer).await.context("the broker does not answer")
 }
