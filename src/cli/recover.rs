@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use clap::Args;
-use time::OffsetDateTime;
-use time::format_description::well_known::Rfc3339;
 
-use super::{Exit, Stop, audit, database};
+use super::moment::{self, Moment};
+use super::{Exit, Stop, audit, database, print};
 use crate::config::Settings;
 use crate::recover::{self, Report, Request, Taken};
 use crate::topology::Topology;
@@ -15,19 +14,16 @@ use crate::topology::Topology;
 /// Put right what can be when the database went back in time, and say what cannot.
 #[derive(Debug, Args)]
 pub struct Recover {
-    /// Deliver again everything received since then (RFC 3339); else since an hour before the newest thing that the database knows.
-    #[arg(long, value_name = "T", value_parser = instant)]
-    since: Option<OffsetDateTime>,
+    /// Deliver again everything received since then (RFC 3339, or how long ago: 90s, 15m, 2h, 3d); else since an hour before the newest thing
+    /// that the database knows.
+    #[arg(long, value_name = "T", value_parser = moment::parse)]
+    since: Option<Moment>,
     /// Say what would be done, and do nothing.
     #[arg(long)]
     dry_run: bool,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
-}
-
-fn instant(text: &str) -> Result<OffsetDateTime, String> {
-    OffsetDateTime::parse(text, &Rfc3339).map_err(|error| format!("no RFC 3339 instant: {error}"))
 }
 
 pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
@@ -40,14 +36,16 @@ pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
             "a `run` is at work on this database: end every copy, and let none start before this has ended"
         ))
     })?;
-    let request = Request { since: command.since, dry_run: command.dry_run };
+    let since = match command.since {
+        Some(moment) => Some(moment.instant(taken.session()).await.map_err(database::stop)?),
+        None => None,
+    };
+    let request = Request { since, dry_run: command.dry_run };
     let report = recover::recover(&mut taken, &broker, request).await?;
     if command.json {
-        println!("{}", serde_json::to_string_pretty(&report).map_err(anyhow::Error::from)?);
+        print::document(&report)?;
     } else {
-        for line in lines(&report) {
-            println!("{line}");
-        }
+        lines(&report).iter().try_for_each(print::line)?;
     }
     Ok(Exit::Fine)
 }
