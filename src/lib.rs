@@ -64,5 +64,6 @@ pub mod store;
 pub mod sweeper;
 pub mod telemetry;
 pub mod topology;
+mod visible;
 
 pub(crate) use failpoint::crash_point;

@@ -4,6 +4,7 @@ mod start;
 mod watch;
 
 use std::collections::{BTreeMap, HashMap};
+use std::io::Write as _;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -212,7 +213,8 @@ impl Started {
 async fn announce(readiness: Readiness, address: SocketAddr, greet: impl FnOnce(SocketAddr)) {
     readiness.ready().await;
     greet(address);
-    println!("lastunit ready http://{address}");
+    // Where nobody reads it, the service goes on all the same.
+    drop(writeln!(std::io::stdout(), "lastunit ready http://{address}"));
 }
 
 /// What the settings say about deciding.

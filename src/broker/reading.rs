@@ -7,18 +7,18 @@ use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, PullConsumer, pu
 use async_nats::jetstream::{self, Message};
 use futures::StreamExt;
 use time::OffsetDateTime;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout, timeout_at};
 
 /// How many messages are in hand at once. One may have half a MiB.
 const WINDOW: u64 = 256;
 /// How long the broker keeps the consumer of a reader that is gone.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
-/// How often in a row the broker may give nothing of what it has, or fail: the consumer stands on one node of a cluster, and goes with it.
-const ATTEMPTS: u32 = 5;
-/// How long the broker may take over a message.
-const ANSWER_WITHIN: Duration = Duration::from_secs(5);
-/// How long after a failure the reading goes on: another node takes over meanwhile.
+/// How long the broker may take over a message. What was asked of a connection or a consumer that is gone is never answered.
+const ANSWER_WITHIN: Duration = Duration::from_secs(3);
+/// How long after a failure the reading goes on: another node of a cluster takes over meanwhile.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long the broker may give nothing of what it has. Whoever reads may hold a snapshot or turns meanwhile.
+const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
 
 /// Where a reading begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,22 +64,24 @@ impl Reading {
     /// The next messages, each with its place; none where all is read.
     ///
     /// # Errors
-    /// A broker that does not answer, or that loses deliveries again and again.
+    /// A broker that gives nothing of what it has for ten seconds.
     pub async fn next(&mut self) -> anyhow::Result<Vec<(u64, Message)>> {
-        let mut attempts = 0;
+        let until = Instant::now() + GIVE_UP_AFTER;
         while self.had < self.last && self.pending > 0 {
-            attempts += 1;
-            match self.fetch().await {
+            let fetched = timeout_at(until, self.fetch()).await.context("the broker does not answer")?;
+            let failure = match fetched {
                 Ok(window) if !window.is_empty() => return Ok(window),
-                Ok(_) => {
-                    ensure!(self.had >= self.last || attempts < ATTEMPTS, "the broker delivers nothing of what it has");
-                }
-                Err(error) if attempts >= ATTEMPTS => return Err(error),
-                Err(_) => {
-                    tokio::time::sleep(PAUSE).await;
-                    // If that fails too, so will the next fetch.
-                    let _ = self.go_on().await;
-                }
+                Ok(_) if self.had >= self.last => break,
+                Ok(_) => anyhow!("the broker delivers nothing of what it has"),
+                Err(failure) => failure,
+            };
+            // The consumer stands on one node of a cluster, and goes with it.
+            let went_on = timeout_at(until, async {
+                tokio::time::sleep(PAUSE).await;
+                self.go_on().await
+            });
+            if went_on.await.is_err() {
+                return Err(failure);
             }
         }
         Ok(Vec::new())

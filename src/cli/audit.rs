@@ -1,12 +1,13 @@
 //! `lastunit audit`.
 
-use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
 use clap::Args;
+use serde_json::{Value, json};
 
+use super::print::{self, List};
 use super::{Exit, Stop, database};
 use crate::audit::{self, Broker, Interrupted};
 use crate::broker;
@@ -32,12 +33,16 @@ pub async fn run(command: &Audit, settings: &Settings) -> Result<Exit, Stop> {
     drop(database::open(&settings.database).await?);
     let mut session = pool::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
     let broker = reach(settings, topology).await;
-    let mut list = List { out: BufWriter::new(io::stdout()), json: command.json, empty: true };
-    list.begin()?;
+    let mut list = List::begin(command.json);
     let asked = broker.as_ref().map_err(String::clone);
-    let report = audit::run(&mut session, &settings.database, asked, &mut |finding| list.add(finding)).await;
+    let mut add = |finding: &Finding| list.add(&row(finding), || finding.to_string());
+    let report = audit::run(&mut session, &settings.database, asked, &mut add).await;
     let report = report.map_err(Interrupted::stop)?;
-    list.end(report.total(), report.unchecked.is_none())?;
+    match report.total() {
+        0 if report.unchecked.is_some() => list.end(None)?,
+        0 => list.end(Some("nothing found"))?,
+        found => list.sum_up(format!("{found} found"))?,
+    }
     let unchecked = report.unchecked.as_ref().map(|why| {
         anyhow!("what became of messages (invariant 6) and what was told (invariant 7) was not checked: {why}")
     });
@@ -46,11 +51,20 @@ pub async fn run(command: &Audit, settings: &Settings) -> Result<Exit, Stop> {
         (0, Some(why)) => Err(Stop::Unreachable(why)),
         (_, why) => {
             if let Some(why) = why {
-                eprintln!("lastunit: {why}");
+                print::note(format!("lastunit: {why}"));
             }
             Ok(Exit::Found)
         }
     }
+}
+
+/// A finding as a row of JSON.
+fn row(finding: &Finding) -> Value {
+    let mut row = json!({ "id": finding.cause().replace('\t', " ") });
+    if let (Some(row), Value::Object(fields)) = (row.as_object_mut(), messages::finding(finding)) {
+        row.extend(fields);
+    }
+    row
 }
 
 /// The broker, or why there is none.
@@ -75,46 +89,5 @@ impl Interrupted {
             Self::Broker(error) => Stop::Unreachable(error),
             Self::Report(error) => Stop::Failed(error),
         }
-    }
-}
-
-/// Findings, written as they come.
-struct List<W: Write> {
-    out: W,
-    json: bool,
-    empty: bool,
-}
-
-impl<W: Write> List<W> {
-    fn begin(&mut self) -> anyhow::Result<()> {
-        if self.json {
-            write!(self.out, "[")?;
-        }
-        Ok(())
-    }
-
-    fn add(&mut self, finding: &Finding) -> anyhow::Result<()> {
-        if self.json {
-            let mut row = serde_json::json!({ "id": finding.cause().replace('\t', " ") });
-            if let (Some(row), serde_json::Value::Object(fields)) = (row.as_object_mut(), messages::finding(finding)) {
-                row.extend(fields);
-            }
-            write!(self.out, "{}\n  {row}", if self.empty { "" } else { "," })?;
-        } else {
-            writeln!(self.out, "{finding}")?;
-        }
-        self.empty = false;
-        Ok(())
-    }
-
-    fn end(&mut self, findings: u64, complete: bool) -> anyhow::Result<()> {
-        if self.json {
-            writeln!(self.out, "{}]", if self.empty { "" } else { "\n" })?;
-        } else if findings > 0 {
-            writeln!(self.out, "{findings} found")?;
-        } else if complete {
-            writeln!(self.out, "nothing found")?;
-        }
-        Ok(self.out.flush()?)
     }
 }

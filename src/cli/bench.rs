@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 
-use super::{Exit, Stop};
+use super::{Exit, Stop, print};
 use crate::bench::{self, Extent};
 use crate::config::Settings;
 use crate::dev::Binaries;
@@ -32,15 +32,15 @@ pub async fn run(args: Bench, settings: &Settings) -> Result<Exit, Stop> {
     let binaries = Binaries::find(dev.postgres_bin.as_deref(), dev.nats_server.as_deref()).map_err(Stop::Misuse)?;
     let program = std::env::current_exe().context("this program's own file")?;
     let extent = Extent { orders: args.orders as usize, seconds: args.seconds };
-    let report = Box::pin(bench::run(&binaries, &program, extent, |step| eprintln!("{step} …"))).await?;
+    let report = Box::pin(bench::run(&binaries, &program, extent, |step| print::note(format!("{step} …")))).await?;
     let document = serde_json::to_string_pretty(&report.to_json()).context("figures as JSON")?;
     if let Some(out) = &args.out {
         std::fs::write(out, &document).with_context(|| format!("{}", out.display()))?;
     }
     if args.json {
-        println!("{document}");
+        print::text(document)?;
     } else {
-        print!("{report}");
+        print::text(report)?;
     }
     Ok(Exit::Fine)
 }

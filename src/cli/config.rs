@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Subcommand;
 
-use super::{Exit, Stop};
+use super::{Exit, Stop, print};
 use crate::config::Settings;
 use crate::topology::Topology;
 
@@ -34,10 +34,10 @@ fn check(settings: &Settings) -> Result<Exit, Stop> {
     judge_streams(settings)?;
     for (name, channel) in &settings.channels {
         if let Some(key) = channel.lacks() {
-            println!("channels.{name}: takes orders, is told nothing: no {key}");
+            print::line(format!("channels.{name}: takes orders, is told nothing: no {key}"))?;
         }
     }
-    println!("configuration is fine");
+    print::line("configuration is fine")?;
     Ok(Exit::Fine)
 }
 
@@ -48,11 +48,10 @@ fn judge_streams(settings: &Settings) -> Result<(), Stop> {
 }
 
 fn show(settings: &Settings, json: bool) -> Result<Exit, Stop> {
-    let text = if json {
-        serde_json::to_string_pretty(settings).context("settings as JSON")?
+    if json {
+        print::document(settings)?;
     } else {
-        toml::to_string(settings).context("settings as TOML")?
-    };
-    println!("{}", text.trim_end());
+        print::text(toml::to_string(settings).context("settings as TOML")?)?;
+    }
     Ok(Exit::Fine)
 }

@@ -1,9 +1,7 @@
 //! `lastunit dead-letters list|show|replay`.
 
-use std::io::Write as _;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use clap::{Args, Subcommand};
@@ -12,6 +10,7 @@ use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
 use super::moment::{self, Moment};
+use super::print::{self, List};
 use super::{Exit, Stop, database};
 use crate::config::Settings;
 use crate::domain::{Reason, Timestamp};
@@ -52,7 +51,7 @@ pub enum DeadLetters {
     /// Decide open ones afresh, and say what became of each. Ends with 1 where one was refused again, or none was found.
     Replay {
         /// Their ids.
-        #[arg(value_name = "ID", required_unless_present_any = ["reason", "since"], conflicts_with_all = ["reason", "since", "until"])]
+        #[arg(value_name = "ID", required_unless_present_any = ["reason", "since", "until"], conflicts_with_all = ["reason", "since", "until"])]
         ids: Vec<i64>,
         #[command(flatten)]
         which: Which,
@@ -109,12 +108,17 @@ impl Which {
 async fn list(pool: &Pool, all: bool, which: &Which, json: bool) -> Result<Exit, Stop> {
     let mut out = List::begin(json);
     each(pool, all, which, |letter| out.add(&listed(letter), || line(letter))).await?;
-    out.end("no dead letter");
+    out.end(Some("no dead letter"))?;
     Ok(Exit::Fine)
 }
 
 /// Calls `take` with every one that is meant, page by page.
-async fn each(pool: &Pool, all: bool, which: &Which, mut take: impl FnMut(&Listed)) -> Result<(), Stop> {
+async fn each(
+    pool: &Pool,
+    all: bool,
+    which: &Which,
+    mut take: impl FnMut(&Listed) -> anyhow::Result<()>,
+) -> Result<(), Stop> {
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     let filter = which.filter(&mut connection, all).await.map_err(database::stop)?;
     let mut after = 0;
@@ -122,13 +126,17 @@ async fn each(pool: &Pool, all: bool, which: &Which, mut take: impl FnMut(&Liste
         let page = dead_letters::list(&mut connection, &filter, after, PAGE).await.map_err(database::stop)?;
         let Some(last) = page.last() else { return Ok(()) };
         after = last.id;
-        page.iter().for_each(&mut take);
+        page.iter().try_for_each(&mut take)?;
     }
 }
 
 async fn open_rows(pool: &Pool, which: &Which) -> Result<Vec<i64>, Stop> {
     let mut rows = Vec::new();
-    each(pool, false, which, |letter| rows.push(letter.id)).await?;
+    each(pool, false, which, |letter| {
+        rows.push(letter.id);
+        Ok(())
+    })
+    .await?;
     Ok(rows)
 }
 
@@ -142,23 +150,20 @@ async fn show(pool: &Pool, id: i64, json: bool) -> Result<Exit, Stop> {
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     let found = dead_letters::load_many(&mut connection, &[id]).await.map_err(database::stop)?;
     let Some(letter) = found.first() else {
-        eprintln!("there is no dead letter {id}");
+        print::note(format!("there is no dead letter {id}"));
         return Ok(Exit::Found);
     };
-    let text = if json {
-        format!("{:#}\n", whole(letter)).into_bytes()
+    if json {
+        print::document(&whole(letter))?;
     } else {
-        let mut text = head(letter).into_bytes();
-        text.extend_from_slice(&letter.message.body);
-        text
-    };
-    let mut stdout = std::io::stdout().lock();
-    stdout.write_all(&text).and_then(|()| stdout.flush()).context("standard output")?;
+        head(letter).iter().try_for_each(print::line)?;
+        print::sent(&letter.message.body)?;
+    }
     Ok(Exit::Fine)
 }
 
 /// Everything but the body, and the empty line before it.
-fn head(letter: &DeadLetter) -> String {
+fn head(letter: &DeadLetter) -> Vec<String> {
     let message = &letter.message;
     let mut lines = vec![
         format!("id: {}", letter.id),
@@ -177,7 +182,8 @@ fn head(letter: &DeadLetter) -> String {
         let values = values.as_array().into_iter().flatten().filter_map(Value::as_str);
         lines.extend(values.map(|value| format!("  {name}: {value}")));
     }
-    lines.join("\n") + "\n\n"
+    lines.push(String::new());
+    lines
 }
 
 fn whole(letter: &DeadLetter) -> Value {
@@ -216,6 +222,8 @@ async fn replay_all(pool: &Pool, settings: &Settings, rows: &[i64], json: bool) 
     let mut out = List::begin(json);
     let mut failed = rows.is_empty();
     let mut ended = Ok(());
+    // What was asked for is done, whether or not anybody reads on.
+    let mut printed = Ok(());
     for together in rows.chunks(TOGETHER) {
         let fates = match in_time(&engine, pool, together).await {
             Ok(fates) => fates,
@@ -225,7 +233,9 @@ async fn replay_all(pool: &Pool, settings: &Settings, rows: &[i64], json: bool) 
             }
         };
         for (row, fate) in &fates {
-            out.add(&became(*row, fate), || format!("{row}: {}", words(fate)));
+            if printed.is_ok() {
+                printed = out.add(&became(*row, fate), || format!("{row}: {}", words(fate)));
+            }
             failed |= matches!(fate, Fate::Replayed(Replayed::Refused(_)) | Fate::NotFound | Fate::Undecided);
         }
         if fates.iter().any(|(_, fate)| *fate == Fate::Undecided) {
@@ -235,9 +245,10 @@ async fn replay_all(pool: &Pool, settings: &Settings, rows: &[i64], json: bool) 
             }
         }
     }
-    out.end("no open dead letter was found");
+    let printed = printed.and_then(|()| out.end(Some("no open dead letter was found")));
     ended?;
     say_who_tells(pool).await?;
+    printed?;
     Ok(if failed { Exit::Found } else { Exit::Fine })
 }
 
@@ -289,41 +300,11 @@ async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
         let held = turn::is_held(&mut connection, TurnOf::relay(lane)).await;
         let untold = outbox::last_unsent(&mut connection, lane).await.map_err(database::stop)?.is_some();
         if untold && !held.map_err(|error| database::stop(error.into()))? {
-            eprintln!(
+            print::note(format!(
                 "nobody runs: what there is to tell in {} stays in the outbox until `lastunit run`",
                 lane.stream()
-            );
+            ));
         }
     }
     Ok(())
-}
-
-/// Rows as they come: lines, or one JSON array.
-struct List {
-    json: bool,
-    any: bool,
-}
-
-impl List {
-    fn begin(json: bool) -> Self {
-        Self { json, any: false }
-    }
-
-    fn add(&mut self, document: &Value, line: impl FnOnce() -> String) {
-        if self.json {
-            print!("{}{document:#}", if self.any { ",\n" } else { "[\n" });
-        } else {
-            println!("{}", line());
-        }
-        self.any = true;
-    }
-
-    fn end(self, none: &str) {
-        match (self.json, self.any) {
-            (true, true) => println!("\n]"),
-            (true, false) => println!("[]"),
-            (false, true) => {}
-            (false, false) => println!("{none}"),
-        }
-    }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
-use super::{Exit, Stop, database};
+use super::{Exit, Stop, database, print};
 use crate::config::Settings;
 use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, stock, warehouses};
 use crate::store::Pool;
@@ -68,21 +68,19 @@ impl Source {
         if self.skip_bad { BadRows::Skip } else { BadRows::Refuse }
     }
 
-    fn print(&self, report: &Report) -> Result<(), Stop> {
+    fn print(&self, report: &Report) -> anyhow::Result<()> {
         if self.json {
-            println!("{}", serde_json::to_string_pretty(report).map_err(anyhow::Error::from)?);
-            return Ok(());
+            return print::document(report);
         }
         let Report { taken, unchanged, bad } = report;
         for bad in bad {
-            println!("line {}: {}", bad.line, bad.reason);
+            print::line(format!("line {}: {}", bad.line, bad.reason))?;
         }
         if bad.is_empty() || self.skip_bad {
-            println!("{taken} taken, {unchanged} unchanged, {} bad", bad.len());
+            print::line(format!("{taken} taken, {unchanged} unchanged, {} bad", bad.len()))
         } else {
-            println!("nothing taken: {} bad (--skip-bad takes the others)", bad.len());
+            print::line(format!("nothing taken: {} bad (--skip-bad takes the others)", bad.len()))
         }
-        Ok(())
     }
 }
 

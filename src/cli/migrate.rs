@@ -2,7 +2,7 @@
 
 use anyhow::anyhow;
 
-use super::{Exit, Stop, database};
+use super::{Exit, Stop, database, print};
 use crate::config::Settings;
 use crate::store::migrate;
 
@@ -12,8 +12,8 @@ pub async fn run(settings: &Settings) -> Result<Exit, Stop> {
         .await
         .map_err(|error| Stop::Misuse(anyhow!("the database cannot be migrated: {error}")))?;
     match applied.as_slice() {
-        [] => println!("nothing to migrate"),
-        versions => versions.iter().for_each(|version| println!("applied {version}")),
+        [] => print::line("nothing to migrate")?,
+        versions => versions.iter().try_for_each(|version| print::line(format!("applied {version}")))?,
     }
     Ok(Exit::Fine)
 }

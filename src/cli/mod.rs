@@ -16,6 +16,7 @@ mod dev;
 mod import;
 mod migrate;
 mod moment;
+mod print;
 mod recover;
 mod replay;
 mod run;
@@ -102,7 +103,9 @@ pub fn main() -> ExitCode {
         Ok(Exit::Fine) => ExitCode::SUCCESS,
         Ok(Exit::Found) => ExitCode::from(1),
         Err(stop) => {
-            eprintln!("lastunit: {stop}");
+            if !print::is_unread(&stop) {
+                print::note(format!("lastunit: {stop}"));
+            }
             ExitCode::from(match stop {
                 Stop::Failed(_) => 1,
                 Stop::Misuse(_) => 2,

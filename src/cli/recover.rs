@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
+use anyhow::anyhow;
+use clap::Args;
+
 use super::moment::{self, Moment};
-use super::{Exit, Stop, audit, database};
+use super::{Exit, Stop, audit, database, print};
 use crate::config::Settings;
 use crate::recover::{self, Report, Request, Taken};
 use crate::topology::Topology;
-use anyhow::anyhow;
-use clap::Args;
 
 /// Put right what can be when the database went back in time, and say what cannot.
 #[derive(Debug, Args)]
@@ -27,14 +28,7 @@ pub struct Recover {
 
 pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
     let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?);
-    let pool = database::open(&settings.database).await?;
-    let since = match command.since {
-        Some(moment) => {
-            let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
-            Some(moment.instant(&mut connection).await.map_err(database::stop)?)
-        }
-        None => None,
-    };
+    drop(database::open(&settings.database).await?);
     let broker = audit::reach(settings, topology).await.map_err(|why| Stop::Unreachable(anyhow!(why)))?;
     let taken = Taken::take(&settings.database).await.map_err(anyhow::Error::from)?;
     let mut taken = taken.ok_or_else(|| {
@@ -42,14 +36,16 @@ pub async fn run(command: Recover, settings: &Settings) -> Result<Exit, Stop> {
             "a `run` is at work on this database: end every copy, and let none start before this has ended"
         ))
     })?;
+    let since = match command.since {
+        Some(moment) => Some(moment.instant(taken.session()).await.map_err(database::stop)?),
+        None => None,
+    };
     let request = Request { since, dry_run: command.dry_run };
     let report = recover::recover(&mut taken, &broker, request).await?;
     if command.json {
-        println!("{}", serde_json::to_string_pretty(&report).map_err(anyhow::Error::from)?);
+        print::document(&report)?;
     } else {
-        for line in lines(&report) {
-            println!("{line}");
-        }
+        lines(&report).iter().try_for_each(print::line)?;
     }
     Ok(Exit::Fine)
 }

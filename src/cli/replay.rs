@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 use super::moment::{self, Moment};
-use super::{Exit, Stop, database, streams};
+use super::{Exit, Stop, database, print, streams};
 use crate::config::Settings;
 use crate::domain::Timestamp;
 use crate::losses;
@@ -130,9 +130,12 @@ async fn ask(connection: &mut PgConnection, replay: &Replay) -> Result<Asked, St
 fn say_what_is_there(oldest: Option<Timestamp>) {
     match oldest {
         Some(oldest) => {
-            eprintln!("what was told is kept from {} on; every stock row is told as it is now", WireTime(oldest));
+            print::note(format!(
+                "what was told is kept from {} on; every stock row is told as it is now",
+                WireTime(oldest)
+            ));
         }
-        None => eprintln!("nothing of what was told is kept; every stock row is told as it is now"),
+        None => print::note("nothing of what was told is kept; every stock row is told as it is now"),
     }
 }
 
@@ -185,7 +188,7 @@ async fn untold(connection: &mut PgConnection, lanes: &[Lane]) -> Result<Vec<(Op
 fn say(progress: &[Progress]) {
     for Progress { stream, told_rows, told_to, last_id, done } in progress {
         let how_far = if *done { "done".to_owned() } else { format!("at {told_to} of {last_id}") };
-        eprintln!("{stream}: {told_rows} rows told again, {how_far}");
+        print::note(format!("{stream}: {told_rows} rows told again, {how_far}"));
     }
 }
 
@@ -195,16 +198,16 @@ async fn report(connection: &mut PgConnection, told: &[Progress], asked: &Asked,
         let rows = told.iter().zip(&asked.ids);
         let rows: Vec<_> =
             rows.map(|(one, id)| json!({ "id": id, "stream": one.stream, "rows": one.told_rows })).collect();
-        println!("{:#}", json!(rows));
+        print::document(&rows)?;
     } else if rows == 0 {
-        println!("nothing was told since then");
+        print::line("nothing was told since then")?;
     } else {
         for Progress { stream, told_rows, .. } in told {
-            println!("{stream}: {told_rows} rows told again and acknowledged");
+            print::line(format!("{stream}: {told_rows} rows told again and acknowledged"))?;
         }
     }
     for loss in crate::store::broker::losses(connection).await.map_err(database::stop)? {
-        eprintln!("still so: {}: {}", loss.name, loss.detail);
+        print::note(format!("still so: {}: {}", loss.name, loss.detail));
     }
     Ok(if rows == 0 && !asked.beyond { Exit::Found } else { Exit::Fine })
 }

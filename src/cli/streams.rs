@@ -7,7 +7,7 @@ use async_nats::jetstream::Context;
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::{Exit, Stop, database};
+use super::{Exit, Stop, database, print};
 use crate::broker;
 use crate::config::Settings;
 use crate::store;
@@ -51,7 +51,7 @@ pub async fn run(command: Streams, settings: &Settings) -> Result<Exit, Stop> {
         Streams::Diff { json } => in_time(async { diff(&topology, &connect(settings).await?, json).await }).await,
         Streams::Apply { allow_shrink, json } => {
             let changes = in_time(async { Ok(topology.apply(&connect(settings).await?, allow_shrink).await?) }).await?;
-            print(&changes, json, "nothing to change", change_lines)?;
+            show(&changes, json, "nothing to change", change_lines)?;
             Ok(Exit::Fine)
         }
         Streams::Acknowledge { names, json } => acknowledge(settings, &names, json).await,
@@ -88,28 +88,27 @@ async fn acknowledge(settings: &Settings, names: &[String], json: bool) -> Resul
     let pool = database::open(&settings.database).await?;
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     let acknowledged = store::broker::acknowledge(&mut connection, names).await.map_err(database::stop)?;
-    print(&acknowledged, json, "nothing to acknowledge", |name| vec![format!("acknowledged {name}")])?;
+    show(&acknowledged, json, "nothing to acknowledge", |name| vec![format!("acknowledged {name}")])?;
     Ok(if acknowledged.is_empty() { Exit::Found } else { Exit::Fine })
 }
 
 async fn diff(topology: &Topology, js: &Context, json: bool) -> Result<Exit, Stop> {
     let differences = topology.diff(js).await?;
-    print(&differences, json, "no difference", difference_lines)?;
+    show(&differences, json, "no difference", difference_lines)?;
     // A stream that another program made is wrong use, however it is found.
     TopologyError::shaped(&differences).map_or(Ok(()), Err)?;
     Ok(if differences.is_empty() { Exit::Fine } else { Exit::Found })
 }
 
 /// Prints one JSON array, or a few lines a row.
-fn print<T: Serialize>(rows: &[T], json: bool, none: &str, lines: impl Fn(&T) -> Vec<String>) -> Result<(), Stop> {
+fn show<T: Serialize>(rows: &[T], json: bool, none: &str, lines: impl Fn(&T) -> Vec<String>) -> anyhow::Result<()> {
     if json {
-        let document = serde_json::to_string_pretty(rows).map_err(anyhow::Error::from)?;
-        println!("{document}");
+        print::document(&rows)?;
     } else if rows.is_empty() {
-        println!("{none}");
+        print::line(none)?;
     } else {
         for line in rows.iter().flat_map(lines) {
-            println!("{line}");
+            print::line(line)?;
         }
     }
     Ok(())

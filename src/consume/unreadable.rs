@@ -1,9 +1,10 @@
 //! Messages that the broker keeps and our client cannot read.
 //!
-//! A producer may publish anything as headers; the broker does not look. The client does: over some of it it loses its connection, and a status
-//! it takes for the broker's own word. Such a message never reaches the engine, is delivered again for ever, and hurts whoever it is delivered
-//! to. So what was delivered again is looked at through the broker's interface, where headers are only data. What cannot be read becomes a
-//! dead letter and is taken out of its stream.
+//! A producer may publish anything as headers, and any bytes as a subject; the broker does not look. The client does: over some of it it loses
+//! its connection, and a status it takes for the broker's own word. Such a message never reaches the engine, is delivered again for ever, and
+//! hurts whoever it is delivered to, and all that is delivered after it. So what was delivered again is looked at through the broker's
+//! interface, where both are only data (U+FFFD stands there for bytes that are no text). What cannot be read becomes a dead letter and is taken
+//! out of its stream.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -137,10 +138,11 @@ async fn stored(js: &jetstream::Context, file: &ConsumerFile, sequence: u64) -> 
 /// What is to be laid to rest, if it cannot be read.
 fn item(desk: &Desk, file: &ConsumerFile, stored: &Stored) -> anyhow::Result<Option<(u64, Item)>> {
     let block = STANDARD.decode(&stored.hdrs).context("headers")?;
-    if block.is_empty() {
+    let (headers, fault) = if block.is_empty() { (HeaderMap::new(), None) } else { read(&block) };
+    let is_text = !stored.subject.contains(char::REPLACEMENT_CHARACTER);
+    if fault.is_none() && is_text {
         return Ok(None);
     }
-    let (headers, Some(fault)) = read(&block) else { return Ok(None) };
     let subject = desk.topology.contracted(&stored.subject).unwrap_or(&stored.subject);
     let message = Message {
         stream: file.family.as_str().into(),
@@ -148,11 +150,19 @@ fn item(desk: &Desk, file: &ConsumerFile, stored: &Stored) -> anyhow::Result<Opt
         received_at: stored.time.truncate_to_microsecond(),
         consumer: file.durable.as_str().into(),
         subject: subject.into(),
-        headers: Some(headers),
+        headers: (!headers.is_empty()).then_some(headers),
         payload: STANDARD.decode(&stored.data).context("data")?.into(),
     };
-    let refusal = Refusal::new(Reason::InvalidField, format!("its headers cannot be read: {fault}"));
-    Ok(Some((stored.seq, Item { message: Some(message), asked: Err(refusal), replays: None })))
+    let sequence = stored.seq;
+    let item = match fault {
+        Some(fault) if is_text => {
+            let refusal = Refusal::new(Reason::InvalidField, format!("its headers cannot be read: {fault}"));
+            Item { message: Some(message), asked: Err(refusal), replays: None }
+        }
+        // No name has such a token.
+        _ => Item::of_message(message),
+    };
+    Ok(Some((sequence, item)))
 }
 
 /// The headers of a block as the client reads it, as far as they can be read, and the first thing that cannot.

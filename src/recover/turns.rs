@@ -28,7 +28,8 @@ impl Taken {
         Ok(Some(Self(session)))
     }
 
-    pub(super) fn session(&mut self) -> &mut PgConnection {
+    /// On which the turns are held.
+    pub fn session(&mut self) -> &mut PgConnection {
         &mut self.0
     }
 }

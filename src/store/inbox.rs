@@ -8,7 +8,8 @@ use sqlx::PgConnection;
 use super::{StoreError, changed_all, generations};
 use crate::domain::{Digest, EventKey, FiledDocument, Text, Timestamp};
 
-/// Claims events and tells which were claimed before, as far back as they are kept. `events` are sorted and each stands there once.
+/// Claims events and tells which were claimed before, as far back as they are kept: those are kept as long as new ones from now on. `events` are
+/// sorted and each stands there once.
 pub async fn claim_many(connection: &mut PgConnection, events: &[EventKey]) -> Result<HashSet<EventKey>, StoreError> {
     if events.is_empty() {
         return Ok(HashSet::new());
@@ -17,12 +18,22 @@ pub async fn claim_many(connection: &mut PgConnection, events: &[EventKey]) -> R
     let claimed: HashSet<(String, String)> = sqlx::query_as(include_str!("inbox.sql"))
         .bind(subjects(events))
         .bind(ids(events))
-        .fetch_all(connection)
+        .fetch_all(&mut *connection)
         .await?
         .into_iter()
         .collect();
     let is_new = |event: &EventKey| claimed.contains(&(event.subject.to_string(), event.id.to_string()));
-    Ok(events.iter().filter(|event| !is_new(event)).cloned().collect())
+    let seen: Vec<EventKey> = events.iter().filter(|event| !is_new(event)).cloned().collect();
+    renew_many(connection, &seen).await?;
+    Ok(seen.into_iter().collect())
+}
+
+/// Moves events that were claimed before into the current generation.
+async fn renew_many(connection: &mut PgConnection, seen: &[EventKey]) -> Result<(), StoreError> {
+    if !seen.is_empty() {
+        sqlx::query(include_str!("inbox_renew.sql")).bind(subjects(seen)).bind(ids(seen)).execute(connection).await?;
+    }
+    Ok(())
 }
 
 /// Takes back the claims of events that were refused.

@@ -365,3 +365,53 @@ async fn what_is_asked_wrongly_or_cannot_be_reached_ends_as_all_commands_do() {
     let away = launch.env("DATABASE_URL", "postgres://me@127.0.0.1:1/db").run(&["dead-letters", "list"]).await;
     assert_eq!(away.code, Some(3), "{away:?}");
 }
+
+/// A producer's words are shown, and neither command a terminal nor look like lines of ours.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_producer_wrote_cannot_command_a_terminal() {
+    let stage = Stage::open().await;
+    let mut headers = HeaderMap::new();
+    headers.insert("X-Shop", "\u{1b}]0;mine\u{7}\u{9b}2J");
+    let body = b"\x1b[2J{".to_vec();
+    stage.shop.say_raw("order.created.w\u{1b}[31meb", headers, body).await;
+    stage.shop.wait_for("DEAD", 1).await;
+    let row = stage.ids(&[]).await[0].to_string();
+
+    let shown = stage.dead_letters(&["show", &row]).await.stdout;
+    let (head, body) = shown.split_once("\n\n").unwrap();
+    assert!(head.lines().any(|line| line == r"subject: order.created.w\u{1b}[31meb"), "{head}");
+    assert!(head.lines().any(|line| line == r"  X-Shop: \u{1b}]0;mine\u{7}\u{9b}2J"), "{head}");
+    assert_eq!(body, "\u{1b}[2J{", "a file gets the body as it is");
+    let json = stage.dead_letters(&["show", &row, "--json"]).await.stdout;
+    let is_quiet = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control());
+    assert!(is_quiet(&json), "{json:?}");
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["subject"], "order.created.w\u{1b}[31meb");
+    let listed = stage.dead_letters(&["list"]).await.stdout;
+    assert!(listed.contains(r"order.created.w\u{1b}[31meb  unknown_subject: "), "{listed:?}");
+    assert!(is_quiet(&listed), "{listed:?}");
+    assert!(is_quiet(&stage.program.stderr()), "{}", stage.program.stderr());
+    stage.close().await;
+}
+
+/// `lastunit dead-letters list | head -1`, and a replay of which nobody reads how it went.
+#[tokio::test(flavor = "multi_thread")]
+async fn who_stops_reading_stops_no_replay() {
+    let stage = Stage::open().await;
+    let mut rows = Vec::new();
+    // More than one transaction takes.
+    for n in 0..2 {
+        rows.push(stage.refused(&format!("early-{n}"), "A", 1).await);
+    }
+    stage.shop.count("A", "main", 10).await;
+
+    for args in [&["dead-letters", "list"][..], &["dead-letters", "list", "--json"], &["config", "show"], &["audit"]] {
+        let ended = stage.launch.run_unread(args).await;
+        assert_eq!((ended.code, &*ended.stderr), (Some(1), ""), "{args:?}");
+    }
+    let ended = stage.launch.run_unread(&["dead-letters", "replay", "--until", "0s"]).await;
+    assert_eq!((ended.code, &*ended.stderr), (Some(1), ""));
+    for row in rows {
+        assert!(stage.row(row).await.1, "{row} is resolved");
+    }
+    stage.close().await;
+}

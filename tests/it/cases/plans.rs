@@ -34,7 +34,7 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 79] = [
+const STATEMENTS: [Statement; 80] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -89,6 +89,7 @@ const STATEMENTS: [Statement; 79] = [
     statement("inbox_documents", "text[], text[]", &[("inventory_document", &["subject", "document_ref"])]),
     statement("inbox_file", "text[], text[], bytea[], text[], timestamptz", &[]),
     statement("inbox_forget", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
+    statement("inbox_renew", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
     statement("journal_movements", "text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),

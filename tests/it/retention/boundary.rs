@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use lastunit::store::Fault;
 use lastunit::store::generations::{Kept, Rotation};
+use lastunit::store::{Fault, Pool};
 use serde_json::json;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -19,9 +19,10 @@ use crate::support::{Ground, Launch, PATIENCE, Shop, wait_until};
 async fn what_is_old_goes_and_what_is_not_stays() {
     let ground = Ground::new().await;
     let db = tables(&ground).await;
-    let (first, second) = (events(["first".into()]), events(["second".into()]));
+    let (first, second, again) = (events(["first".into()]), events(["second".into()]), events(["again".into()]));
     assert_eq!(rotate(&db, Kept::Inbox).await.unwrap(), Rotation::NotDue);
     assert_eq!(claim(&db, &first).await.unwrap(), 1);
+    assert_eq!(claim(&db, &again).await.unwrap(), 1);
     for generation in 1..=3 {
         age(&db, Kept::Inbox, GENERATION).await;
         assert_eq!(rotate(&db, Kept::Inbox).await.unwrap(), Rotation::Done);
@@ -29,20 +30,29 @@ async fn what_is_old_goes_and_what_is_not_stays() {
         if generation == 1 {
             assert_eq!(claim(&db, &second).await.unwrap(), 1);
         }
-        assert_eq!(claim(&db, &first).await.unwrap(), 0, "in generation {generation}");
+        assert_eq!(claim(&db, &again).await.unwrap(), 0, "in generation {generation}");
+        assert_eq!(kept(&db).await, [("again", generation), ("first", 0), ("second", 1)].map(named));
     }
     // The first was claimed thirty days ago, in a generation that ended twenty days ago.
     age(&db, Kept::Inbox, 9 * DAY).await;
     assert_eq!(rotate(&db, Kept::Inbox).await.unwrap(), Rotation::NotDue);
-    assert_eq!(claim(&db, &first).await.unwrap(), 0, "kept longer than a month, but not forgotten before");
+    assert_eq!(kept(&db).await, [("again", 3), ("first", 0), ("second", 1)].map(named), "kept longer than a month");
     age(&db, Kept::Inbox, DAY).await;
     assert_eq!(rotate(&db, Kept::Inbox).await.unwrap(), Rotation::Done);
     assert_eq!(current(&db, Kept::Inbox).await, 0);
     assert_eq!(claim(&db, &second).await.unwrap(), 0);
     assert_eq!(claim(&db, &first).await.unwrap(), 1, "forgotten");
-    let kept: Vec<(String, i16)> =
-        sqlx::query_as("SELECT event_id, generation FROM processed_event ORDER BY 1").fetch_all(&db).await.unwrap();
-    assert_eq!(kept, [("first".to_owned(), 0), ("second".to_owned(), 1)]);
+    assert_eq!(claim(&db, &again).await.unwrap(), 0, "as old, but recognised since");
+    assert_eq!(kept(&db).await, [("again", 0), ("first", 0), ("second", 0)].map(named));
+}
+
+fn named((event, generation): (&str, i16)) -> (String, i16) {
+    (event.to_owned(), generation)
+}
+
+/// What is kept, and in which generation.
+async fn kept(db: &Pool) -> Vec<(String, i16)> {
+    sqlx::query_as("SELECT event_id, generation FROM processed_event ORDER BY 1").fetch_all(db).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

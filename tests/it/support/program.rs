@@ -2,6 +2,7 @@
 
 use std::env;
 use std::fs::{self, File};
+use std::io;
 use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
@@ -51,6 +52,11 @@ impl Launch {
 
     /// Starts it, in a directory of its own.
     pub async fn start(&self, args: &[&str]) -> Program {
+        self.start_into(args, None).await
+    }
+
+    /// Starts it with that standard output.
+    async fn start_into(&self, args: &[&str], stdout: Option<Stdio>) -> Program {
         let dir = tempfile::Builder::new().prefix("program-").tempdir_in(&self.dir).unwrap().keep();
         fs::write(dir.join("lastunit.toml"), &self.config).unwrap();
         let binary = env!("CARGO_BIN_EXE_lastunit").as_ref();
@@ -60,12 +66,13 @@ impl Launch {
                 command.env_remove(name);
             }
         }
+        let kept = File::create(dir.join("stdout")).unwrap();
         command
             .args(args)
             .envs(self.env.iter().map(|(name, value)| (name, value)))
             .current_dir(&dir)
             .stdin(Stdio::null())
-            .stdout(File::create(dir.join("stdout")).unwrap())
+            .stdout(stdout.unwrap_or_else(|| kept.into()))
             .stderr(File::create(dir.join("stderr")).unwrap());
         Program { process: Process::spawn(command, Signal::SIGTERM).unwrap(), dir }
     }
@@ -79,7 +86,18 @@ impl Launch {
 
     /// Runs it to its end.
     pub async fn run(&self, args: &[&str]) -> Ended {
-        let mut program = self.start(args).await;
+        self.run_into(args, None).await
+    }
+
+    /// Runs it to its end; whoever should read what it prints is gone already.
+    pub async fn run_unread(&self, args: &[&str]) -> Ended {
+        let (reader, writer) = io::pipe().unwrap();
+        drop(reader);
+        self.run_into(args, Some(writer.into())).await
+    }
+
+    async fn run_into(&self, args: &[&str], stdout: Option<Stdio>) -> Ended {
+        let mut program = self.start_into(args, stdout).await;
         let status = program.wait(Duration::from_mins(1)).await;
         Ended { code: status.code(), stdout: program.stdout(), stderr: program.stderr() }
     }
