@@ -138,8 +138,8 @@ async fn an_audit_that_is_not_answered_ends() {
     shop.say("order.created.web", order("e2", "o2", "A")).await;
     shop.settled().await;
     assert_eq!(program.terminate().await, Some(0));
-    // Two places were acknowledged, so two messages are asked for: the second is the one that cannot be read.
-    shop.js.get_stream("ORDERS").await.unwrap().delete_message(1).await.unwrap();
+    // Two places were acknowledged: what comes after the first message is the one that cannot be read.
+    shop.js.get_stream("ORDERS").await.unwrap().delete_message(2).await.unwrap();
     publish(&ground, b"order.created.\xff", "NATS/1.0\r\n\r\n", "{}").await;
     let ended = launch.run(&["audit"]).await;
     assert_eq!(ended.code, Some(3), "{ended:?}");
