@@ -6,7 +6,7 @@
 use async_nats::jetstream::Context;
 use sqlx::PgConnection;
 
-use crate::store::broker::{self, Loss, LossKind};
+use crate::store::broker::{self, Known, Loss, LossKind, Remembered};
 use crate::topology::Topology;
 
 /// How far apart the instants may be that are told of one consumer: after its first restart nats-server 2.9 tells when it had written
@@ -25,15 +25,17 @@ pub async fn look(
 ) -> anyhow::Result<Vec<Loss>> {
     // Remembered first, seen then: what is acknowledged in between is no loss.
     let remembered = broker::remembered(connection).await?;
-    let seen = topology.census(jetstream).await?;
-    for seen in &seen {
+    let mut seen = topology.census(jetstream).await?;
+    for seen in &mut seen {
         let Some(before) = remembered.iter().find(|before| before.name == seen.name) else { continue };
-        let (kind, detail) = if is_another(&before.name, before.made_at - seen.made_at) {
+        let (kind, detail) = if is_another(before, seen) {
             (LossKind::MadeAnew, made_anew(topology, &before.name))
-        } else if seen.last_seq < before.last_seq {
-            (LossKind::TailLost, tail_lost(seen.last_seq, before.last_seq))
         } else {
-            continue;
+            seen.made_at = before.made_at;
+            if seen.last_seq >= before.last_seq {
+                continue;
+            }
+            (LossKind::TailLost, tail_lost(seen.last_seq, before.last_seq))
         };
         let now = (Some(seen.made_at), seen.last_seq);
         broker::lost(connection, (&before.name, before.epoch), now, kind, &detail).await?;
@@ -42,9 +44,14 @@ pub async fn look(
     Ok(broker::losses(connection).await?)
 }
 
-/// Whether two instants of making, so far apart, are of two objects.
-fn is_another(name: &str, apart: time::Duration) -> bool {
-    if is_consumer(name) { apart.abs() > SAME } else { !apart.is_zero() }
+/// Whether what is seen was made after what is remembered. A stream that has messages from before it was made was not: nats-server 2.9 forgets
+/// when it made a stream that is changed after a restart, and tells the instant of that restart from the next one on.
+fn is_another(before: &Remembered, seen: &Known) -> bool {
+    let apart = before.made_at - seen.made_at;
+    if is_consumer(&seen.name) {
+        return apart.abs() > SAME;
+    }
+    !apart.is_zero() && seen.oldest_at.is_none_or(|oldest| oldest >= seen.made_at)
 }
 
 fn is_consumer(name: &str) -> bool {

@@ -25,6 +25,8 @@ const GIVE_UP_AFTER: Duration = Duration::from_secs(10);
 pub enum From {
     /// With the oldest message there is.
     First,
+    /// With the one after this place.
+    After(u64),
     /// With the first that the stream received then or later.
     Time(OffsetDateTime),
 }
@@ -49,7 +51,7 @@ impl Reading {
     /// # Errors
     /// A stream that is not there, a broker that does not answer.
     pub async fn open(js: &jetstream::Context, stream: &str, from: From, last: Option<u64>) -> anyhow::Result<Self> {
-        let (consumer, end) = consumer(js, stream, from, 0).await?;
+        let (consumer, end) = consumer(js, stream, from).await?;
         let pending = consumer.cached_info().num_pending;
         let last = last.map_or(end, |last| last.min(end));
         let (jetstream, stream) = (js.clone(), stream.to_owned());
@@ -89,7 +91,8 @@ impl Reading {
 
     /// Goes on with another consumer after what was had.
     async fn go_on(&mut self) -> anyhow::Result<()> {
-        let (consumer, _) = consumer(&self.jetstream, &self.stream, self.from, self.had).await?;
+        let from = if self.had > 0 { From::After(self.had) } else { self.from };
+        let (consumer, _) = consumer(&self.jetstream, &self.stream, from).await?;
         (self.deliveries, self.pending) = (0, consumer.cached_info().num_pending);
         self.consumer = consumer;
         Ok(())
@@ -121,12 +124,12 @@ impl Reading {
     }
 }
 
-/// A consumer that delivers what comes after a message, or from the beginning if there is none, and the last message of the stream.
-async fn consumer(js: &jetstream::Context, stream: &str, from: From, had: u64) -> anyhow::Result<(PullConsumer, u64)> {
+/// A consumer that delivers from there on, and the place of the stream's last message.
+async fn consumer(js: &jetstream::Context, stream: &str, from: From) -> anyhow::Result<(PullConsumer, u64)> {
     let stream = js.get_stream(stream).await.with_context(|| format!("stream {stream}"))?;
     let deliver_policy = match from {
-        _ if had > 0 => DeliverPolicy::ByStartSequence { start_sequence: had + 1 },
         From::First => DeliverPolicy::All,
+        From::After(place) => DeliverPolicy::ByStartSequence { start_sequence: place + 1 },
         From::Time(start_time) => DeliverPolicy::ByStartTime { start_time },
     };
     let config = pull::Config {

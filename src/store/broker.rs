@@ -14,6 +14,8 @@ pub struct Known {
     pub made_at: Timestamp,
     /// The last sequence in it; 0 for a consumer.
     pub last_seq: i64,
+    /// When its oldest message was received; none for a stream without any, and for a consumer.
+    pub oldest_at: Option<Timestamp>,
 }
 
 /// The same, as it is remembered.

@@ -21,7 +21,12 @@ impl Topology {
         let mut known = Vec::new();
         for wanted in self.wanted() {
             let Some(info) = wanted.info(js).await? else { continue };
-            known.extend(made_at(&info).map(|made_at| Known { name: wanted.id(), made_at, last_seq: last_seq(&info) }));
+            known.extend(made_at(&info).map(|made_at| Known {
+                name: wanted.id(),
+                made_at,
+                last_seq: last_seq(&info),
+                oldest_at: oldest_at(&info),
+            }));
         }
         Ok(known)
     }
@@ -39,4 +44,10 @@ fn made_at(info: &Value) -> Option<Timestamp> {
 /// 0 for a consumer.
 fn last_seq(info: &Value) -> i64 {
     info["state"]["last_seq"].as_i64().unwrap_or(0)
+}
+
+fn oldest_at(info: &Value) -> Option<Timestamp> {
+    let state = &info["state"];
+    state["messages"].as_u64().filter(|messages| *messages > 0)?;
+    state["first_ts"].as_str().and_then(parse_instant)
 }

@@ -262,3 +262,34 @@ async fn a_message_whose_decision_always_fails_ends_in_dead_and_can_be_replayed(
     shop.settled().await;
     shop.audit().await;
 }
+
+/// nats-server 2.9 forgets when it made a stream that is changed after a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_is_changed_between_two_restarts_is_no_loss() {
+    let mut ground = Ground::new().await;
+    let launch = Launch::impatient(&ground);
+    let program = launch.ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 10).await;
+    shop.settled().await;
+    ground.nats.kill().await.unwrap();
+    ground.nats.restart().await.unwrap();
+    wait_until("NATS to answer", PATIENCE, async || shop.js.get_stream("STOCK").await.is_ok()).await;
+    let mut config = shop.js.get_stream("STOCK").await.unwrap().cached_info().config.clone();
+    config.description = Some("changed".to_owned());
+    shop.js.update_stream(&config).await.unwrap();
+    ground.nats.kill().await.unwrap();
+    ground.nats.restart().await.unwrap();
+    wait_until("NATS to answer", PATIENCE, async || shop.js.get_stream("STOCK").await.is_ok()).await;
+    shop.count("A", "main", 11).await;
+    shop.settled().await;
+    // Only whoever looks for losses remembers this one, and whoever looks does so at all.
+    let last = shop.js.get_stream("STOCK_LATEST").await.unwrap().cached_info().state.last_sequence;
+    let last = i64::try_from(last).unwrap();
+    wait_until("the streams to be looked at", PATIENCE, async || {
+        shop.number("SELECT last_seq FROM broker_object WHERE name = 'STOCK_LATEST'").await == last
+    })
+    .await;
+    assert_eq!(shop.number("SELECT count(*) FROM broker_loss").await, 0);
+    assert_eq!(warnings(&program).await, HashSet::new());
+}

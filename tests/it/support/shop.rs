@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use async_nats::HeaderMap;
-use async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use async_nats::jetstream::{self, consumer};
-use futures::StreamExt;
+use lastunit::broker::{From, Reading};
 use lastunit::config::Database;
 use serde_json::{Value, json};
 use sqlx::PgPool;
@@ -152,35 +151,21 @@ impl Shop {
 
     /// Everything a stream holds now after this place.
     pub async fn stream_after(&self, name: &str, place: u64) -> Vec<Told> {
-        let stream = self.js.get_stream(name).await.unwrap();
-        let config = pull::Config {
-            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: place + 1 },
-            ack_policy: AckPolicy::None,
-            inactive_threshold: Duration::from_mins(1),
-            ..Default::default()
-        };
-        let consumer: consumer::PullConsumer = stream.create_consumer(config).await.unwrap();
-        let mut left = consumer.cached_info().num_pending;
+        let mut reading = Reading::open(&self.js, name, From::After(place), None).await.unwrap();
         let mut told = Vec::new();
-        while left > 0 {
-            let mut batch = consumer.fetch().max_messages(10_000).messages().await.unwrap();
-            let before = left;
-            while let Some(message) = batch.next().await {
-                let message = message.unwrap();
-                told.push(Told {
-                    sequence: message.info().unwrap().stream_sequence,
-                    subject: message.subject.to_string(),
-                    headers: message.headers.clone().unwrap_or_default(),
-                    raw: message.payload.to_vec(),
-                    body: serde_json::from_slice(&message.payload).unwrap_or(Value::Null),
-                });
-                left = left.saturating_sub(1);
+        loop {
+            let window = reading.next().await.unwrap();
+            if window.is_empty() {
+                return told;
             }
-            if left == before {
-                break;
-            }
+            told.extend(window.into_iter().map(|(sequence, message)| Told {
+                sequence,
+                subject: message.subject.to_string(),
+                headers: message.headers.clone().unwrap_or_default(),
+                raw: message.payload.to_vec(),
+                body: serde_json::from_slice(&message.payload).unwrap_or(Value::Null),
+            }));
         }
-        told
     }
 
     /// What was told of orders in answer to this event.
