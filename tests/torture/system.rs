@@ -166,19 +166,25 @@ impl System {
             copy.ready(PATIENCE).await;
             wait_until("the copy to be ready", PATIENCE, async || copy.get("/readyz").await.0 == 200).await;
         }
+        self.settle().await;
+        // Only now is nothing held any more that was not held before. A hold that ends in the middle of the checks would be none of their business.
         let shop = self.shop.clone();
-        // A hold that ends in the middle of the checks would be none of their business.
         wait_until("every hold to end", PATIENCE, async || {
             let held = sqlx::query_scalar::<_, i64>("SELECT count(*) FROM sales_order WHERE state = 'held'");
             held.fetch_one(&shop.db).await.is_ok_and(|held| held == 0)
         })
         .await;
-        if AssertUnwindSafe(shop.settled()).catch_unwind().await.is_err() {
+        self.settle().await;
+        self.books.check(&self.shop).await;
+        Tally::add(&self.tally.rests);
+    }
+
+    /// Waits until everything is decided and told.
+    async fn settle(&self) {
+        if AssertUnwindSafe(self.shop.settled()).catch_unwind().await.is_err() {
             let logs: Vec<String> = self.copies.iter().map(|copy| tail(&copy.stderr())).collect();
             panic!("it does not settle: {}\n{}", self.unsettled().await, logs.join("\n---\n"));
         }
-        self.books.check(&self.shop).await;
-        Tally::add(&self.tally.rests);
     }
 
     /// What is not at rest.
