@@ -110,6 +110,7 @@ fn rows_of(kind: &Kind) -> Vec<StockKey> {
             .flat_map(|warehouse| rows(transfer.lines.iter().map(|line| &line.sku), warehouse))
             .collect(),
         Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Expire(_) | Kind::Wake(_) => Vec::new(),
+        Kind::Ship(_) | Kind::Return(_) => Vec::new(),
     }
 }
 

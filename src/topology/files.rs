@@ -28,6 +28,7 @@ pub(super) const SHIPPED: &[(&str, &str)] = shipped![
     "DEAD.stream.json",
     "ORDERS.lastunit-orders.consumer.json",
     "INVENTORY.lastunit-inventory.consumer.json",
+    "SHIPMENTS.lastunit-shipments.consumer.json",
 ];
 
 /// A file that was found, not yet understood.
