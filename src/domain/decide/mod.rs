@@ -52,6 +52,7 @@ pub fn decide(batch: Batch<'_>, snapshot: Snapshot, policy: &Policy) -> Decision
     for index in 0..batch.commands.len() {
         work.take(index);
     }
+    work.wake_the_rest();
     work.finish()
 }
 
@@ -122,6 +123,14 @@ impl<'a> Work<'a> {
         woken.sort_by_key(|index| matches!(self.batch.get(*index).kind, Kind::Return(_)));
         for index in woken {
             self.apply(index, self.batch.get(index));
+        }
+    }
+
+    /// Takes what waits for orders that only expired in this batch, and that no command of it is about.
+    fn wake_the_rest(&mut self) {
+        let waited_for: BTreeSet<OrderKey> = self.parked.keys().cloned().collect();
+        for order in &waited_for {
+            self.wake(order);
         }
     }
 
