@@ -113,16 +113,23 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Takes what waited for this order, if the order has come. What still has to wait is parked again. What came back is taken last: it may wait for
-    /// a shipment that was delivered after it.
+    /// Takes what waits for this order, if the order has come. What still has to wait is parked again, and taken once more if any of the others was
+    /// decided: it may have been what that waited for. What came back is taken last: it may wait for a shipment that was delivered after it.
     fn wake(&mut self, order: &OrderKey) {
         if self.parked.is_empty() || !self.orders.get(order).is_some_and(|entry| entry.born) {
             return;
         }
-        let mut woken = self.parked.remove(order).unwrap_or_default();
-        woken.sort_by_key(|index| matches!(self.batch.get(*index).kind, Kind::Return(_)));
-        for index in woken {
-            self.apply(index, self.batch.get(index));
+        let mut waiting = usize::MAX;
+        while let Some(mut woken) = self.parked.remove(order) {
+            if woken.len() == waiting {
+                self.parked.insert(order.clone(), woken);
+                return;
+            }
+            waiting = woken.len();
+            woken.sort_by_key(|index| matches!(self.batch.get(*index).kind, Kind::Return(_)));
+            for index in woken {
+                self.apply(index, self.batch.get(index));
+            }
         }
     }
 

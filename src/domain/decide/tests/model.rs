@@ -179,7 +179,7 @@ impl Model {
         self.settle(number, command, place);
     }
 
-    /// What waited for an order is applied, oldest first, what came back last; or goes on waiting.
+    /// What waited for an order is applied, oldest first, what came back last; or goes on waiting. Then again, as long as any of it was decided.
     fn wake(&mut self, key: &str) {
         let Some(place) = self.orders.iter().position(|order| order.key == key) else {
             return;
@@ -187,12 +187,21 @@ impl Model {
         let of_order = |command: &Command| {
             command.kind.order().is_some_and(|order| format!("{}/{}", order.channel, order.order_ref) == key)
         };
-        let (own, others): (Vec<_>, Vec<_>) =
-            std::mem::take(&mut self.waiting).into_iter().partition(|(_, command)| of_order(command));
-        self.waiting = others;
-        for back in [false, true] {
-            for (number, command) in own.iter().filter(|(_, command)| matches!(command.kind, Kind::Return(_)) == back) {
-                self.settle(*number, command, Some(place));
+        let mut before = usize::MAX;
+        loop {
+            let (own, others): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.waiting).into_iter().partition(|(_, command)| of_order(command));
+            self.waiting = others;
+            if own.is_empty() || own.len() == before {
+                self.waiting.extend(own);
+                return;
+            }
+            before = own.len();
+            let is_back = |command: &Command| matches!(command.kind, Kind::Return(_));
+            for back in [false, true] {
+                for (number, command) in own.iter().filter(|(_, command)| is_back(command) == back) {
+                    self.settle(*number, command, Some(place));
+                }
             }
         }
     }

@@ -315,3 +315,12 @@ fn every_order_of_shipments_cancels_and_returns_ends_as_the_model_says() {
         }
     }
 }
+
+#[test]
+fn what_waited_may_end_what_else_waited() {
+    let mut world = World::with(&[("A", "main", 3)]);
+    let order = create("e1", "1", [line("A", 2)]);
+    let said = world.take([dispatched("s1", "main", "S-1", "1", &[("A", 1)]), cancel("c1", "1"), order]);
+    assert_eq!(said, ["dead over_shipment", "released cancelled", "held"]);
+    assert_eq!(world.reviews, ["shipped_without_hold web/1"]);
+}
