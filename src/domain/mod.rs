@@ -33,9 +33,7 @@ pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 pub use refusal::{Reason, Refusal};
-pub use shipment::{
-    Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey,
-};
+pub use shipment::{Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey};
 pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
 pub use step::{Reserved, STEPS, Step};
 pub use stock::{Stock, StockKey, StockTable};

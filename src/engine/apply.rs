@@ -10,7 +10,9 @@ use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
-use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, shipments, stock, waiting};
+use crate::store::{
+    StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, shipments, stock, waiting,
+};
 
 /// What was written.
 pub(super) struct Applied {

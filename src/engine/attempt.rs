@@ -163,14 +163,11 @@ impl<'a> Work<'a> {
             orders.get(order).is_some_and(|order| order.stored.state == OrderState::Awaited && !order.born)
         };
         let held = orders.iter().filter(|(_, order)| order.born && order.stored.state == OrderState::Held);
-        let named = self
-            .commands
-            .iter()
-            .filter_map(|command| match &command.kind {
-                Kind::Create(create) => awaited(&create.order).then_some(&create.order),
-                Kind::Wake(order) => Some(order),
-                _ => None,
-            });
+        let named = self.commands.iter().filter_map(|command| match &command.kind {
+            Kind::Create(create) => awaited(&create.order).then_some(&create.order),
+            Kind::Wake(order) => Some(order),
+            _ => None,
+        });
         let arriving: BTreeSet<&OrderKey> = named.chain(held.map(|(key, _)| key)).collect();
         arriving.into_iter().cloned().collect()
     }

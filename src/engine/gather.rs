@@ -8,7 +8,8 @@ use time::Duration;
 
 use super::claim::Claims;
 use crate::domain::{
-    Batch, Channel, Command, Condition, Kind, Known, OrderKey, Return, ShipmentKey, Sku, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
+    Batch, Channel, Command, Condition, Kind, Known, OrderKey, Return, ShipmentKey, Sku, Snapshot, StockKey,
+    StockTable, Text, Timestamp, Warehouse,
 };
 use crate::store::stock::Wanted;
 use crate::store::{Locking, StoreError, inbox, known, routes, shipments, stock};

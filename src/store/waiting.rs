@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use super::{StoreError, changed_all};
 use super::message::{StoredMessage, headers_of};
 use super::orders::key;
+use super::{StoreError, changed_all};
 use crate::domain::{EventId, EventKey, OrderKey, Timestamp};
 use crate::messages::Message;
 

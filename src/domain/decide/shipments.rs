@@ -62,7 +62,8 @@ pub(super) fn ship(
 }
 
 fn conflict(key: &ShipmentKey) -> Refusal {
-    let detail = format!("shipment_ref {} of this order and warehouse was taken before with other lines", key.shipment_ref);
+    let detail =
+        format!("shipment_ref {} of this order and warehouse was taken before with other lines", key.shipment_ref);
     Refusal::new(Reason::ConflictingDuplicate, detail)
 }
 
@@ -116,12 +117,7 @@ fn without_hold(shipped: &MovedLine, entry: &Entry) -> Option<String> {
 }
 
 /// Opens a review if units left a warehouse that neither held them for this order nor has them free; then nothing of the message is applied.
-fn more_than_free_elsewhere(
-    ask: &Ask<'_>,
-    shipment: &Shipment,
-    entry: &Entry,
-    ledger: &mut Ledger,
-) -> Option<Outcome> {
+fn more_than_free_elsewhere(ask: &Ask<'_>, shipment: &Shipment, entry: &Entry, ledger: &mut Ledger) -> Option<Outcome> {
     let from = &shipment.key.warehouse;
     let short: Vec<_> = shipped_lines(shipment, entry)
         .filter(|(_, line, qty)| line.warehouse != *from && *qty > ledger.available(&line.sku, from))
@@ -140,11 +136,7 @@ fn more_than_free_elsewhere(
     ledger.fell_short(rows.iter().cloned());
     Some(Outcome::UnderReview(ledger.ask_person(Review {
         kind: ReviewKind::ShippedElsewhere,
-        subject: ReviewSubject::Message {
-            subject: ask.event.subject.clone(),
-            event_id: ask.event.id.clone(),
-            rows,
-        },
+        subject: ReviewSubject::Message { subject: ask.event.subject.clone(), event_id: ask.event.id.clone(), rows },
         detail,
         cause: ask.index,
     })))
@@ -206,6 +198,7 @@ fn too_much_back(returned: &Return, entry: &Entry) -> Option<String> {
             return Some(format!("lines name sku {sku}, which is not in the order"));
         };
         let out = line.shipped_qty - line.returned_qty;
-        (qty > out).then(|| format!("lines name {qty} of sku {sku}, of which {out} were shipped and have not come back"))
+        (qty > out)
+            .then(|| format!("lines name {qty} of sku {sku}, of which {out} were shipped and have not come back"))
     })
 }

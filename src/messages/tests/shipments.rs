@@ -21,7 +21,11 @@ fn a_parcel_names_its_order_and_what_is_in_it() {
     assert_invalid(dispatched(line), "shipment_ref is missing");
     assert_invalid(dispatched(r#""shipment_ref":"S","lines":[]"#), "lines");
     assert_invalid(dispatched(r#""shipment_ref":" S","lines":[{"sku":"a","qty":1}]"#), "shipment_ref must");
-    assert_refused(dispatched(&format!(r#""warehouse":"far","shipment_ref":"S",{line}"#)), Reason::SubjectMismatch, "far");
+    assert_refused(
+        dispatched(&format!(r#""warehouse":"far","shipment_ref":"S",{line}"#)),
+        Reason::SubjectMismatch,
+        "far",
+    );
     let without_channel = kind("shipment.dispatched.main", &format!(r#""order_ref":"1","shipment_ref":"S",{line}"#));
     assert_invalid(without_channel, "channel is missing");
     assert_refused(kind("shipment.lost.main", ORDER), Reason::UnknownSubject, "shipment.lost.main");

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Condition, Count, CountLine, CreateOrder, Currency,
-    Digest, DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentMode, Qty, Receipt,
-    RenewOrder, Resource, Return, ReturnedLine, Shipment, ShipmentKey, Sku, StockKey, Text, Timestamp, Transfer,
-    Warehouse, WriteOff,
+    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Condition, Count, CountLine, CreateOrder,
+    Currency, Digest, DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentMode, Qty,
+    Receipt, RenewOrder, Resource, Return, ReturnedLine, Shipment, ShipmentKey, Sku, StockKey, Text, Timestamp,
+    Transfer, Warehouse, WriteOff,
 };
 
 pub(super) fn sku(name: &str) -> Sku {
@@ -127,7 +127,8 @@ pub(super) fn dispatched(id: &str, at: &str, shipment_ref: &str, order_ref: &str
 
 /// Units of an order of `web` came back to that warehouse.
 pub(super) fn returned(id: &str, at: &str, order_ref: &str, lines: &[(&str, Qty, Condition)]) -> Command {
-    let came = |(of, qty, condition): &(&str, Qty, Condition)| ReturnedLine { sku: sku(of), qty: *qty, condition: *condition };
+    let came =
+        |(of, qty, condition): &(&str, Qty, Condition)| ReturnedLine { sku: sku(of), qty: *qty, condition: *condition };
     let lines = lines.iter().map(came).collect();
     let returned = Return { order: order("web", order_ref), warehouse: warehouse(at), lines };
     asked(&format!("shipment.returned.{at}"), id, Kind::Return(returned))

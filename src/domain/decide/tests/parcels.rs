@@ -1,7 +1,8 @@
 //! Shipments and returns: what leaves which shelf, what waits, what is refused, what comes back.
 
 use super::ask::{
-    Besides, cancel, cancel_some, create, dispatched, expire, line, line_at, received, renew, returned, wake, written_off,
+    Besides, cancel, cancel_some, create, dispatched, expire, line, line_at, received, renew, returned, wake,
+    written_off,
 };
 use super::model::Model;
 use super::world::World;
@@ -53,10 +54,8 @@ fn a_parcel_is_known_by_its_name() {
 #[test]
 fn a_refused_parcel_leaves_its_name_free() {
     let mut world = confirmed();
-    let said = world.take([
-        dispatched("s1", "main", "S-1", "1", &[("A", 9)]),
-        dispatched("s2", "main", "S-1", "1", &[("A", 1)]),
-    ]);
+    let said = world
+        .take([dispatched("s1", "main", "S-1", "1", &[("A", 9)]), dispatched("s2", "main", "S-1", "1", &[("A", 1)])]);
     assert_eq!(said, ["dead over_shipment", "shipped"]);
 }
 

@@ -11,9 +11,9 @@ use super::ask;
 use crate::domain::ReservationState::{Confirmed, Held};
 use crate::domain::decide::{Batch, decide};
 use crate::domain::{
-    Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId, Order,
-    OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Policy, Qty, Reservation, ReviewSubject, ShipmentKey, Snapshot,
-    Stock, StockKey, Text, Timestamp, Warehouse,
+    Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
+    Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Policy, Qty, Reservation, ReviewSubject, ShipmentKey,
+    Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -265,8 +265,9 @@ impl World {
         }
         self.journal
             .extend(decision.journal.iter().map(|step| JournalEntry { line: stored(step.line), ..step.clone() }));
-        self.parcels
-            .extend(decision.parcel_lines.iter().map(|parcel| ParcelLine { line: stored(parcel.line), ..parcel.clone() }));
+        self.parcels.extend(
+            decision.parcel_lines.iter().map(|parcel| ParcelLine { line: stored(parcel.line), ..parcel.clone() }),
+        );
         for movement in &decision.movements {
             assert_ne!(movement.delta, 0, "a movement moves");
             *self.moved.entry(movement.key.clone()).or_default() += movement.delta;

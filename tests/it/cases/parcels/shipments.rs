@@ -37,7 +37,10 @@ async fn an_order_leaves_in_several_parcels_each_told_with_how_it_stands() {
     assert_eq!(shop.text(steps).await.as_deref(), Some(expected));
     let told = shop.stream("STOCK").await;
     let last = told.iter().rfind(|told| told.body["sku"] == "A").unwrap();
-    assert_eq!((&last.body["on_hand"], &last.body["reserved"], &last.body["available"]), (&json!(2), &json!(0), &json!(2)));
+    assert_eq!(
+        (&last.body["on_hand"], &last.body["reserved"], &last.body["available"]),
+        (&json!(2), &json!(0), &json!(2))
+    );
     stage.close().await;
 }
 
@@ -70,7 +73,8 @@ async fn a_parcel_with_one_wrong_line_is_refused_as_a_whole() {
         shop.say("shipment.dispatched.main", parcel(id, id, "1", lines)).await;
     }
     shop.wait_for("DEAD", 2).await;
-    shop.ask("order.cancelled.web", json!({ "event_id": "c1", "order_ref": "1", "lines": [{ "sku": "B", "qty": 1 }] })).await;
+    shop.ask("order.cancelled.web", json!({ "event_id": "c1", "order_ref": "1", "lines": [{ "sku": "B", "qty": 1 }] }))
+        .await;
     shop.say("shipment.dispatched.main", parcel("s3", "s3", "1", &[("A", 1), ("B", 1)])).await;
     shop.wait_for("DEAD", 3).await;
     let dead: Vec<_> = shop.dead().await;

@@ -30,7 +30,11 @@ impl World {
                     let own = self.parcels.iter().filter(|parcel| parcel.line == line.id);
                     own.filter(|parcel| (parcel.kind != ParcelKind::Shipped) == returned).map(|parcel| parcel.qty).sum()
                 };
-                assert_eq!((line.shipped_qty, line.returned_qty), (carried(false), carried(true)), "a line is its parcels");
+                assert_eq!(
+                    (line.shipped_qty, line.returned_qty),
+                    (carried(false), carried(true)),
+                    "a line is its parcels"
+                );
                 if line.state == Held {
                     assert_eq!(self.ends[&line.id], order.stored.expires_at, "a line ends with its order");
                 }

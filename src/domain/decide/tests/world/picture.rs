@@ -113,7 +113,9 @@ fn picture_order(order: &Order) -> String {
     let lines: Vec<String> = order
         .lines
         .iter()
-        .map(|line| picture_line(line.qty, &line.sku, &line.warehouse, line.state, (line.shipped_qty, line.returned_qty)))
+        .map(|line| {
+            picture_line(line.qty, &line.sku, &line.warehouse, line.state, (line.shipped_qty, line.returned_qty))
+        })
         .collect();
     let state = order.stored.state.word();
     if lines.is_empty() { state.into() } else { format!("{state}: {}", lines.join(", ")) }
