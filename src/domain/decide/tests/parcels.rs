@@ -300,7 +300,9 @@ fn every_order_of_shipments_cancels_and_returns_ends_as_the_model_says() {
             let acted = acts.iter().enumerate().map(|(number, name)| act(name, number));
             let commands: Vec<Command> = [order.clone()].into_iter().chain(acted).collect();
             let mut model = Model::with(&SHELVES, &[]);
-            commands.iter().for_each(|command| model.take(command));
+            for command in &commands {
+                model.take(command);
+            }
             let (mut apart, mut together) = (World::with(&SHELVES), World::with(&SHELVES));
             for command in &commands {
                 apart.one(command.clone());

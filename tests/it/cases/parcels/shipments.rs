@@ -26,8 +26,8 @@ async fn an_order_leaves_in_several_parcels_each_told_with_how_it_stands() {
     );
     assert_eq!((shop.shelf("A", "main").await, shop.shelf("B", "main").await), ((2, 0), (1, 0)));
     shop.settled().await;
-    let state = shop.text("SELECT state FROM sales_order WHERE order_ref = '1'").await;
-    assert_eq!(state.as_deref(), Some("shipped"));
+    let stands = shop.text("SELECT state FROM sales_order WHERE order_ref = '1'").await;
+    assert_eq!(stands.as_deref(), Some("shipped"));
     let left = |sku: &str, units: i64, event: &str| (sku.to_owned(), "main".to_owned(), units, event.to_owned());
     assert_eq!(shop.moved("shipped").await, [left("A", -1, "s1"), left("A", -2, "s2"), left("B", -1, "s2")]);
     let steps = "SELECT string_agg(concat_ws(' ', sku, from_state, to_state, qty, reason, event_id), ', ' ORDER BY id)
@@ -44,7 +44,7 @@ async fn an_order_leaves_in_several_parcels_each_told_with_how_it_stands() {
     stage.close().await;
 }
 
-/// Two event ids, one shipment_ref: one effect.
+/// Two event ids, one `shipment_ref`: one effect.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_parcel_under_two_event_ids_leaves_once() {
     let stage = Stage::with_a_confirmed_order().await;
@@ -105,8 +105,8 @@ async fn what_has_not_shipped_can_be_cancelled() {
     shop.say("order.cancelled.web", json!({ "event_id": "c2", "order_ref": "1" })).await;
     shop.wait_for("DEAD", 1).await;
     assert_eq!(shop.dead().await, [("over_cancel".to_owned(), "c2".to_owned())]);
-    let state = shop.text("SELECT state FROM sales_order WHERE order_ref = '1'").await;
-    assert_eq!(state.as_deref(), Some("shipped"));
+    let stands = shop.text("SELECT state FROM sales_order WHERE order_ref = '1'").await;
+    assert_eq!(stands.as_deref(), Some("shipped"));
     stage.close().await;
 }
 
