@@ -189,6 +189,7 @@ impl Started {
             self.topology.consumer_of(family).cloned().ok_or_else(missing)
         };
         tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
+        tasks.spawn(consume::run_shared(desk.clone(), file("SHIPMENTS")?, self.pool.clone(), stop.clone()));
         tasks.spawn(consume::lay_to_rest(desk.clone(), self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
         Ok(())

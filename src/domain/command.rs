@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::money::Money;
 use super::names::{EventId, Resource, Sku, Text, Warehouse};
 use super::order::{OrderKey, PaymentMode};
+use super::shipment::{Return, Shipment};
 use super::{Qty, Timestamp};
 
 /// An event's identity: unique per full subject.
@@ -44,6 +45,10 @@ pub enum Kind {
     Count(Count),
     /// Units move to another warehouse.
     Transfer(Transfer),
+    /// Units left a shelf for an order.
+    Ship(Shipment),
+    /// Units of an order came back.
+    Return(Return),
     /// This order's hold may have ended.
     Expire(OrderKey),
     /// Something waits for this order, which exists.
@@ -57,6 +62,8 @@ impl Kind {
             Self::Create(create) => Some(&create.order),
             Self::Renew(renew) => Some(&renew.order),
             Self::Cancel(cancel) => Some(&cancel.order),
+            Self::Ship(shipment) => Some(&shipment.key.order),
+            Self::Return(returned) => Some(&returned.order),
             Self::Expire(order) | Self::Wake(order) => Some(order),
             Self::Receive(_) | Self::WriteOff(_) | Self::Count(_) | Self::Transfer(_) => None,
         }

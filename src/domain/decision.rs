@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::refusal::Refusal;
+use super::shipment::{FiledShipment, ParcelLine};
 use super::stock::{Stock, StockKey, StockTable};
 use super::{Qty, Timestamp};
 
@@ -45,6 +46,10 @@ pub struct Decision {
     pub forgotten: Vec<EventKey>,
     /// Documents that are taken with this batch.
     pub documents: Vec<FiledDocument>,
+    /// Shipments that are taken with this batch.
+    pub shipments: Vec<FiledShipment>,
+    /// What left shelves for orders and what came back, in order.
+    pub parcel_lines: Vec<ParcelLine>,
     /// Every locked row, as it stands from now on.
     pub figures: StockTable,
     /// Rows that the transaction made and that nothing needed, because what would have filled them was refused.
@@ -73,7 +78,7 @@ pub enum Outcome {
     Applied,
     /// It had been decided before. For an order's event: its present state, for whoever asked to be told directly.
     Redelivered(Option<Box<Answer>>),
-    /// It waits for its order.
+    /// It waits for its order, or for its order to be confirmed.
     Waiting,
     /// It waits for a person: the review, by its place.
     UnderReview(usize),
@@ -114,6 +119,10 @@ pub struct ReservationChange {
     pub before: ReservationState,
     /// The quantity that must stand in the table before.
     pub qty_before: Qty,
+    /// The units shipped that must stand in the table before.
+    pub shipped_before: Qty,
+    /// The units returned that must stand in the table before.
+    pub returned_before: Qty,
     /// Its columns from now on.
     pub after: Reservation,
     /// When it ends, if it is held.
@@ -165,6 +174,10 @@ pub enum MovementKind {
     Counted,
     /// Units moved between warehouses.
     Transferred,
+    /// Units left for an order.
+    Shipped,
+    /// Units of an order came back, to be sold again.
+    Returned,
     /// Units that were there before this program was: never decided, only imported.
     Opening,
 }
@@ -177,6 +190,8 @@ impl MovementKind {
             Self::WrittenOff => "written_off",
             Self::Counted => "counted",
             Self::Transferred => "transferred",
+            Self::Shipped => "shipped",
+            Self::Returned => "returned",
             Self::Opening => "opening",
         }
     }
@@ -208,8 +223,10 @@ pub enum What {
     Released,
     /// The hold ended.
     Expired,
-    /// Left the shelf.
+    /// Left the shelf, in whole or in part.
     Shipped,
+    /// Came back, in whole or in part.
+    Returned,
 }
 
 impl What {
@@ -222,6 +239,7 @@ impl What {
             Self::Released => "released",
             Self::Expired => "expired",
             Self::Shipped => "shipped",
+            Self::Returned => "returned",
         }
     }
 }
@@ -355,6 +373,10 @@ pub enum ReviewKind {
     TransferredBelowReserved,
     /// A message that waited too long for its order.
     WaitedTooLong,
+    /// Units left a shelf for an order that held none of them.
+    ShippedWithoutHold,
+    /// Units left another warehouse than the one where they are reserved, and it has none free.
+    ShippedElsewhere,
     /// An invariant does not hold.
     Audit,
 }
@@ -369,6 +391,8 @@ impl ReviewKind {
             Self::WrittenOffBelowReserved => "written_off_below_reserved",
             Self::TransferredBelowReserved => "transferred_below_reserved",
             Self::WaitedTooLong => "waited_too_long",
+            Self::ShippedWithoutHold => "shipped_without_hold",
+            Self::ShippedElsewhere => "shipped_elsewhere",
             Self::Audit => "audit",
         }
     }

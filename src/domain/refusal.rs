@@ -19,6 +19,10 @@ pub enum Reason {
     UnknownSku,
     /// A warehouse without a stock row and in no channel's map.
     UnknownWarehouse,
+    /// More is shipped than is outstanding, or of what is not held.
+    OverShipment,
+    /// More comes back than was shipped and has not come back.
+    OverReturn,
     /// More than is outstanding, or of what was not ordered.
     OverCancel,
     /// A body larger than the contract's bound.
@@ -28,7 +32,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 13] = [
         Self::MalformedJson,
         Self::InvalidField,
         Self::MissingEventId,
@@ -37,6 +41,8 @@ impl Reason {
         Self::ConflictingDuplicate,
         Self::UnknownSku,
         Self::UnknownWarehouse,
+        Self::OverShipment,
+        Self::OverReturn,
         Self::OverCancel,
         Self::TooLarge,
         Self::Internal,
@@ -58,6 +64,8 @@ impl Reason {
             Self::ConflictingDuplicate => "conflicting_duplicate",
             Self::UnknownSku => "unknown_sku",
             Self::UnknownWarehouse => "unknown_warehouse",
+            Self::OverShipment => "over_shipment",
+            Self::OverReturn => "over_return",
             Self::OverCancel => "over_cancel",
             Self::TooLarge => "too_large",
             Self::Internal => "internal",

@@ -6,6 +6,7 @@ use super::Timestamp;
 use super::command::{Digest, EventKey};
 use super::names::{Channel, Sku, Text, Warehouse};
 use super::order::{Order, OrderKey};
+use super::shipment::ShipmentKey;
 use super::stock::{StockKey, StockTable};
 
 /// What the settings say about deciding.
@@ -64,6 +65,8 @@ pub struct Snapshot {
     pub seen: HashSet<EventKey>,
     /// Documents, among the commands', that were taken before this batch, by full subject and reference.
     pub documents: HashMap<(std::sync::Arc<str>, Text), Digest>,
+    /// Shipments, among the commands', that were taken before this batch.
+    pub shipments: HashMap<ShipmentKey, Digest>,
 }
 
 /// SKUs and warehouses that are known: a SKU with a stock row anywhere, a warehouse with a stock row or a place in a channel's map.

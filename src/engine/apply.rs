@@ -10,7 +10,9 @@ use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
-use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
+use crate::store::{
+    StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, shipments, stock, waiting,
+};
 
 /// What was written.
 pub(super) struct Applied {
@@ -30,6 +32,7 @@ pub(super) async fn apply(
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
+    shipments::file_many(connection, &decision.shipments, now).await?;
     inbox::forget_many(connection, &decision.forgotten).await?;
 
     let opened = reviews::open_many(connection, &decision.reviews, now).await?;
@@ -57,6 +60,7 @@ async fn write_orders_and_stock(
     reservations::update_many(connection, &decision.reservations).await?;
     orders::update_many(connection, &decision.orders).await?;
     journal::insert_steps(connection, &decision.journal, &ids, now).await?;
+    shipments::insert_lines(connection, &decision.parcel_lines, &ids, now).await?;
     stock::update_many(connection, &decision.stock, now).await?;
     stock::unmake_many(connection, &decision.spare_rows).await?;
     journal::insert_movements(connection, &decision.movements, now).await
@@ -71,7 +75,7 @@ async fn write_waiting(
     opened: &[reviews::Opened],
     now: Timestamp,
 ) -> Result<(), StoreError> {
-    let (mut begin, mut done) = (Vec::new(), Vec::new());
+    let (mut begin, mut asked, mut done) = (Vec::new(), Vec::new(), Vec::new());
     for (index, outcome) in decision.outcomes.iter().enumerate() {
         let command = work.command(index);
         let waits_for = match outcome {
@@ -81,7 +85,11 @@ async fn write_waiting(
         };
         match index.checked_sub(work.commands.len()) {
             Some(woken) if waits_for.is_none() => done.push(work.woken_rows[woken].0),
-            Some(_) => {}
+            Some(woken) => {
+                if let Some(For::Review(review)) = waits_for {
+                    asked.push((work.woken_rows[woken].0, review));
+                }
+            }
             None => {
                 if let (Some(waits_for), Some(event), Some(message)) = (waits_for, &command.event, origins[index]) {
                     begin.push(NewWaiting { waits_for, event, message });
@@ -91,6 +99,7 @@ async fn write_waiting(
     }
     done.extend(work.unreadable.iter().map(|(id, _, _)| *id));
     waiting::insert_many(connection, &begin, now).await?;
+    waiting::put_under_review(connection, &asked).await?;
     waiting::remove_many(connection, &done).await
 }
 

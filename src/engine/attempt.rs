@@ -156,20 +156,19 @@ impl<'a> Work<'a> {
         Batch { commands: &self.commands, waiting: &self.woken }
     }
 
-    /// Orders that this batch brings or wakes, and for which something may therefore stop waiting.
+    /// Orders that this batch brings or wakes, and those that are held and that it may confirm, or whose holds it may end: for them something may
+    /// therefore stop waiting.
     fn arriving(&self, orders: &HashMap<OrderKey, Order>) -> Vec<OrderKey> {
         let awaited = |order: &OrderKey| {
             orders.get(order).is_some_and(|order| order.stored.state == OrderState::Awaited && !order.born)
         };
-        let arriving: BTreeSet<&OrderKey> = self
-            .commands
-            .iter()
-            .filter_map(|command| match &command.kind {
-                Kind::Create(create) => awaited(&create.order).then_some(&create.order),
-                Kind::Wake(order) => Some(order),
-                _ => None,
-            })
-            .collect();
+        let held = orders.iter().filter(|(_, order)| order.born && order.stored.state == OrderState::Held);
+        let named = self.commands.iter().filter_map(|command| match &command.kind {
+            Kind::Create(create) => awaited(&create.order).then_some(&create.order),
+            Kind::Wake(order) => Some(order),
+            _ => None,
+        });
+        let arriving: BTreeSet<&OrderKey> = named.chain(held.map(|(key, _)| key)).collect();
         arriving.into_iter().cloned().collect()
     }
 
@@ -289,6 +288,8 @@ impl<'a> Work<'a> {
         let skus: HashSet<_> = rows.iter().map(|row| &row.sku).collect();
         self.items_where(|_, command| match &command.kind {
             Kind::Create(create) => create.lines.iter().any(|line| skus.contains(&line.sku)),
+            // Before its order came, or of what is not in it, it may have made the row all the same.
+            Kind::Return(returned) if returned.lines.iter().any(|line| skus.contains(&line.sku)) => true,
             kind => kind
                 .order()
                 .and_then(|order| snapshot.orders.get(order))

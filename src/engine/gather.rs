@@ -8,10 +8,11 @@ use time::Duration;
 
 use super::claim::Claims;
 use crate::domain::{
-    Batch, Channel, Command, Kind, Known, OrderKey, Sku, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
+    Batch, Channel, Command, Condition, Kind, Known, OrderKey, Return, ShipmentKey, Sku, Snapshot, StockKey,
+    StockTable, Text, Timestamp, Warehouse,
 };
 use crate::store::stock::Wanted;
-use crate::store::{Locking, StoreError, inbox, known, routes, stock};
+use crate::store::{Locking, StoreError, inbox, known, routes, shipments, stock};
 
 /// How long a new order may wait for locks before its hold is counted from then on instead of from its claim.
 const UNNOTICED: Duration = Duration::milliseconds(250);
@@ -43,6 +44,7 @@ pub(super) async fn gather(
     };
     let known = known_of(connection, commands(), &locked).await?;
     let documents = inbox::documents(connection, &documents_named(commands())).await?;
+    let shipments = shipments::load_many(connection, &shipments_named(commands())).await?;
     let snapshot = Snapshot {
         now: locked.now,
         hold_from: hold_from(claims.claimed_at, locked.now),
@@ -53,6 +55,7 @@ pub(super) async fn gather(
         known,
         seen: claims.seen,
         documents,
+        shipments,
     };
     Ok(Gathered { snapshot, missed })
 }
@@ -99,6 +102,8 @@ fn wanted_rows<'a>(
                 wanted.all(transfer.lines.iter().map(|line| &line.sku), &transfer.warehouse);
                 wanted.all(transfer.lines.iter().map(|line| &line.sku), &transfer.to);
             }
+            Kind::Ship(shipment) => wanted.all(shipment.lines.iter().map(|line| &line.sku), &shipment.key.warehouse),
+            Kind::Return(returned) => wanted.all(resellable(returned), &returned.warehouse),
             Kind::Cancel(_) | Kind::Expire(_) | Kind::Wake(_) => {}
         }
     }
@@ -168,6 +173,7 @@ fn rows_to_make<'a>(commands: impl Iterator<Item = &'a Command>) -> Vec<StockKey
             Kind::Receive(receipt) => receipt.lines.iter().for_each(|line| add(&line.sku, &receipt.warehouse)),
             Kind::Count(count) => count.lines.iter().for_each(|line| add(&line.sku, &count.warehouse)),
             Kind::Transfer(transfer) => transfer.lines.iter().for_each(|line| add(&line.sku, &transfer.to)),
+            Kind::Return(returned) => resellable(returned).for_each(|sku| add(sku, &returned.warehouse)),
             _ => {}
         }
     }
@@ -202,6 +208,9 @@ async fn known_of(
                 skus.extend(transfer.lines.iter().map(|line| &line.sku));
                 warehouses.insert(&transfer.warehouse);
             }
+            Kind::Ship(shipment) => {
+                warehouses.insert(&shipment.key.warehouse);
+            }
             _ => {}
         }
     }
@@ -225,4 +234,19 @@ fn documents_named<'a>(commands: impl Iterator<Item = &'a Command>) -> Vec<(Arc<
         }
     }
     named.into_iter().collect()
+}
+
+fn shipments_named<'a>(commands: impl Iterator<Item = &'a Command>) -> Vec<ShipmentKey> {
+    let named: BTreeSet<&ShipmentKey> = commands
+        .filter_map(|command| match &command.kind {
+            Kind::Ship(shipment) => Some(&shipment.key),
+            _ => None,
+        })
+        .collect();
+    named.into_iter().cloned().collect()
+}
+
+/// What comes back to its shelf.
+fn resellable(returned: &Return) -> impl Iterator<Item = &Sku> {
+    returned.lines.iter().filter(|line| line.condition == Condition::Resellable).map(|line| &line.sku)
 }

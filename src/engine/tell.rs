@@ -109,7 +109,13 @@ fn rows_of(kind: &Kind) -> Vec<StockKey> {
             .into_iter()
             .flat_map(|warehouse| rows(transfer.lines.iter().map(|line| &line.sku), warehouse))
             .collect(),
-        Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Expire(_) | Kind::Wake(_) => Vec::new(),
+        Kind::Create(_)
+        | Kind::Renew(_)
+        | Kind::Cancel(_)
+        | Kind::Ship(_)
+        | Kind::Return(_)
+        | Kind::Expire(_)
+        | Kind::Wake(_) => Vec::new(),
     }
 }
 

@@ -17,6 +17,7 @@ mod message;
 mod order;
 mod outbound;
 mod percent;
+mod shipment;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -81,6 +82,7 @@ fn route(subject: &str) -> Result<(&str, Decode), Refusal> {
     let decoder = match family {
         "order" => order::decoder(verb),
         "inventory" => inventory::decoder(verb),
+        "shipment" => shipment::decoder(verb),
         _ => None,
     };
     Ok((token, decoder.ok_or_else(unknown)?))

@@ -33,8 +33,12 @@ pub enum Sweep {
     Stock,
     /// Invariant 2.
     Reserved,
+    /// Invariant 2: what lines have shipped and had back.
+    Carried,
     /// Invariant 3.
     OnHand,
+    /// Invariant 3: what left shelves for orders and came back.
+    Parcels,
     /// Invariant 4: the journal's steps.
     Steps,
     /// Invariant 4: lines are where their journal left them.
@@ -51,14 +55,23 @@ pub enum Sweep {
 
 impl Sweep {
     /// All of invariants 1 to 5.
-    pub const OF_STOCK_AND_ORDERS: [Self; 7] =
-        [Self::Stock, Self::Reserved, Self::OnHand, Self::Steps, Self::States, Self::Orders, Self::Once];
+    pub const OF_STOCK_AND_ORDERS: [Self; 9] = [
+        Self::Stock,
+        Self::Reserved,
+        Self::Carried,
+        Self::OnHand,
+        Self::Parcels,
+        Self::Steps,
+        Self::States,
+        Self::Orders,
+        Self::Once,
+    ];
 
     fn invariant(self) -> u8 {
         match self {
             Self::Stock => 1,
-            Self::Reserved => 2,
-            Self::OnHand => 3,
+            Self::Reserved | Self::Carried => 2,
+            Self::OnHand | Self::Parcels => 3,
             Self::Steps | Self::States | Self::Orders => 4,
             Self::Once => 5,
             Self::Waiting => 6,
@@ -70,7 +83,9 @@ impl Sweep {
         match self {
             Self::Stock => include_str!("audit_1_stock.sql"),
             Self::Reserved => include_str!("audit_2_reserved.sql"),
+            Self::Carried => include_str!("audit_2_parcels.sql"),
             Self::OnHand => include_str!("audit_3_on_hand.sql"),
+            Self::Parcels => include_str!("audit_3_parcels.sql"),
             Self::Steps => include_str!("audit_4_steps.sql"),
             Self::States => include_str!("audit_4_states.sql"),
             Self::Orders => include_str!("audit_4_orders.sql"),

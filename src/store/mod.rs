@@ -26,6 +26,7 @@ pub mod replays;
 pub mod reservations;
 pub mod reviews;
 pub mod routes;
+pub mod shipments;
 pub mod stock;
 pub mod turn;
 pub mod waiting;

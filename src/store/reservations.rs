@@ -61,6 +61,8 @@ pub async fn insert_many(
         .bind(lines.iter().map(|line| line.reservation.cancelled).collect::<Vec<_>>())
         .bind(lines.iter().map(|line| line.expires_at).collect::<Vec<_>>())
         .bind(at)
+        .bind(lines.iter().map(|line| line.reservation.shipped_qty).collect::<Vec<_>>())
+        .bind(lines.iter().map(|line| line.reservation.returned_qty).collect::<Vec<_>>())
         .execute(connection)
         .await?;
     changed_all("new reservations", &inserted, lines.len())
@@ -80,6 +82,10 @@ pub async fn update_many(connection: &mut PgConnection, changes: &[ReservationCh
         .bind(changes.iter().map(|change| change.after.qty).collect::<Vec<_>>())
         .bind(changes.iter().map(|change| change.after.cancelled).collect::<Vec<_>>())
         .bind(changes.iter().map(|change| change.expires_at).collect::<Vec<_>>())
+        .bind(changes.iter().map(|change| change.shipped_before).collect::<Vec<_>>())
+        .bind(changes.iter().map(|change| change.returned_before).collect::<Vec<_>>())
+        .bind(changes.iter().map(|change| change.after.shipped_qty).collect::<Vec<_>>())
+        .bind(changes.iter().map(|change| change.after.returned_qty).collect::<Vec<_>>())
         .execute(connection)
         .await?;
     changed_all("reservations", &updated, changes.len())

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use sqlx::PgConnection;
 
-use super::StoreError;
 use super::message::{StoredMessage, headers_of};
 use super::orders::key;
+use super::{StoreError, changed_all};
 use crate::domain::{EventId, EventKey, OrderKey, Timestamp};
 use crate::messages::Message;
 
@@ -76,6 +76,19 @@ pub async fn load_many(connection: &mut PgConnection, orders: &[OrderKey]) -> Re
         .fetch_all(connection)
         .await?;
     Ok(rows.into_iter().map(|row| (row.id, row.message.into())).collect())
+}
+
+/// What waited for its order waits for a person now: the ids of its rows, each with its review.
+pub async fn put_under_review(connection: &mut PgConnection, asked: &[(i64, i64)]) -> Result<(), StoreError> {
+    if asked.is_empty() {
+        return Ok(());
+    }
+    let moved = sqlx::query(include_str!("waiting_review.sql"))
+        .bind(asked.iter().map(|(id, _)| *id).collect::<Vec<_>>())
+        .bind(asked.iter().map(|(_, review)| *review).collect::<Vec<_>>())
+        .execute(connection)
+        .await?;
+    changed_all("waiting messages", &moved, asked.len())
 }
 
 /// Takes away what waits no more.

@@ -195,7 +195,9 @@ impl System {
                 .await
                 .unwrap_or_default();
         let mut said = format!("untold {untold:?}");
-        for (stream, durable) in [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory")] {
+        let consumers =
+            [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory"), ("SHIPMENTS", "lastunit-shipments")];
+        for (stream, durable) in consumers {
             let consumer: Result<jetstream::consumer::PullConsumer, _> =
                 self.shop.js.get_consumer_from_stream(durable, stream).await;
             said += &match consumer {

@@ -10,6 +10,7 @@ use crate::domain::decision::{
 };
 use crate::domain::names::{Channel, EventId, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
+use crate::domain::shipment::{FiledShipment, ParcelLine};
 use crate::domain::snapshot::{Known, Policy};
 use crate::domain::stock::{Stock, StockKey, StockTable};
 use crate::domain::{Qty, Timestamp};
@@ -141,6 +142,16 @@ impl Ledger {
     /// Remembers a document that is taken.
     pub fn file_document(&mut self, document: FiledDocument) {
         self.decision.documents.push(document);
+    }
+
+    /// Remembers a shipment that is taken.
+    pub fn file_shipment(&mut self, shipment: FiledShipment) {
+        self.decision.shipments.push(shipment);
+    }
+
+    /// Journals units that left a shelf for an order, or came back.
+    pub fn carry(&mut self, line: ParcelLine) {
+        self.decision.parcel_lines.push(line);
     }
 
     pub fn available(&self, sku: &Sku, warehouse: &Warehouse) -> Qty {

@@ -1,12 +1,14 @@
 //! Locked state and commands in, the whole write-set out.
 //!
 //! Orders that are due expire first, whatever the commands say. Then the commands are taken one after the other, each seeing what those before
-//! it did. A command about an order that has not come waits, and is taken right after the order came.
+//! it did. A command about an order that has not come waits, and is taken right after the order came; a shipment of what is only held waits too, and
+//! is taken right after whatever confirms it, or ends the hold.
 
 mod choose;
 mod inventory;
 mod ledger;
 mod orders;
+mod shipments;
 
 #[cfg(test)]
 mod tests;
@@ -50,6 +52,7 @@ pub fn decide(batch: Batch<'_>, snapshot: Snapshot, policy: &Policy) -> Decision
     for index in 0..batch.commands.len() {
         work.take(index);
     }
+    work.wake_the_rest();
     work.finish()
 }
 
@@ -61,6 +64,7 @@ struct Work<'a> {
     orders: HashMap<OrderKey, Entry>,
     seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
+    shipments: shipments::Taken,
     /// What waits for an order, oldest first: places in the batch.
     parked: HashMap<OrderKey, Vec<usize>>,
     outcomes: Vec<Outcome>,
@@ -81,6 +85,7 @@ impl<'a> Work<'a> {
             orders: snapshot.orders.into_iter().map(|(key, order)| (key.clone(), Entry::new(key, order))).collect(),
             seen: snapshot.seen,
             documents: snapshot.documents,
+            shipments: snapshot.shipments,
             parked,
             outcomes: vec![Outcome::Waiting; batch.len()],
         }
@@ -95,26 +100,44 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// Decides one command unless its event was decided before, then whatever waited for the order it brought.
+    /// Decides one command unless its event was decided before, then whatever waits for its order: the command may have brought or confirmed it.
     fn take(&mut self, index: usize) {
         let command = self.batch.get(index);
         if command.event.as_ref().is_some_and(|event| self.seen.contains(event)) && !self.is_new_order(command) {
             self.outcomes[index] = Outcome::Redelivered(self.present(index, command));
-            return;
+        } else {
+            self.apply(index, command);
         }
-        self.apply(index, command);
         if let Some(order) = command.kind.order() {
             self.wake(order);
         }
     }
 
-    /// Takes what waited for this order, if the order has come.
+    /// Takes what waits for this order, if the order has come. What still has to wait is parked again, and taken once more if any of the others was
+    /// decided: it may have been what that waited for. What came back is taken last: it may wait for a shipment that was delivered after it.
     fn wake(&mut self, order: &OrderKey) {
         if self.parked.is_empty() || !self.orders.get(order).is_some_and(|entry| entry.born) {
             return;
         }
-        for index in self.parked.remove(order).unwrap_or_default() {
-            self.apply(index, self.batch.get(index));
+        let mut waiting = usize::MAX;
+        while let Some(mut woken) = self.parked.remove(order) {
+            if woken.len() == waiting {
+                self.parked.insert(order.clone(), woken);
+                return;
+            }
+            waiting = woken.len();
+            woken.sort_by_key(|index| matches!(self.batch.get(*index).kind, Kind::Return(_)));
+            for index in woken {
+                self.apply(index, self.batch.get(index));
+            }
+        }
+    }
+
+    /// Takes what waits for orders that only expired in this batch, and that no command of it is about.
+    fn wake_the_rest(&mut self) {
+        let waited_for: BTreeSet<OrderKey> = self.parked.keys().cloned().collect();
+        for order in &waited_for {
+            self.wake(order);
         }
     }
 
@@ -155,7 +178,9 @@ impl<'a> Work<'a> {
             Kind::Receive(_) | Kind::WriteOff(_) | Kind::Count(_) | Kind::Transfer(_) => {
                 inventory::take(command, index, &mut self.ledger, &mut self.documents)
             }
-            Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) => self.decide_order(index, command),
+            Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Ship(_) | Kind::Return(_) => {
+                self.decide_order(index, command)
+            }
         }
     }
 
@@ -163,6 +188,7 @@ impl<'a> Work<'a> {
         let (Some(event), Some(key)) = (&command.event, command.kind.order()) else {
             return Outcome::Attended;
         };
+        let shipment_waits = matches!(command.kind, Kind::Return(_)) && self.shipment_waits(key);
         let Some(entry) = self.orders.get_mut(key) else {
             return Outcome::Waiting;
         };
@@ -172,12 +198,21 @@ impl<'a> Work<'a> {
             _ if !entry.born => None,
             Kind::Renew(renew) => Some(orders::renew(&ask, renew, entry, &mut self.ledger)),
             Kind::Cancel(cancel) => Some(orders::cancel(&ask, cancel, entry, &mut self.ledger)),
+            Kind::Ship(shipment) => shipments::ship(&ask, shipment, entry, &mut self.ledger, &mut self.shipments),
+            Kind::Return(_) if shipment_waits => None,
+            Kind::Return(returned) => Some(shipments::take_back(&ask, returned, entry, &mut self.ledger)),
             _ => Some(Outcome::Attended),
         };
         outcome.unwrap_or_else(|| {
             self.parked.entry(key.clone()).or_default().push(index);
             Outcome::Waiting
         })
+    }
+
+    /// Whether a shipment of this order waits.
+    fn shipment_waits(&self, order: &OrderKey) -> bool {
+        let mut parked = self.parked.get(order).into_iter().flatten();
+        parked.any(|index| matches!(self.batch.get(*index).kind, Kind::Ship(_)))
     }
 
     /// The present state of the order that a redelivered event is about.
@@ -232,6 +267,8 @@ impl Entry {
                             id,
                             before: before.state,
                             qty_before: before.qty,
+                            shipped_before: before.shipped_qty,
+                            returned_before: before.returned_qty,
                             after: reservation,
                             expires_at: held_until,
                         });

@@ -21,16 +21,16 @@ pub(super) struct Ask<'a> {
 }
 
 impl Ask<'_> {
-    fn why(&self, reason: Option<Arc<str>>) -> Why<'_> {
+    pub(super) fn why(&self, reason: Option<Arc<str>>) -> Why<'_> {
         Why { cause: Some(self.index), event_id: Some(&self.event.id), reason }
     }
 
     /// An answer to this command with the order as it stands.
-    fn answer(&self, entry: &Entry) -> Answer {
+    pub(super) fn answer(&self, entry: &Entry) -> Answer {
         entry.answer(Some(self.index), Some(self.event.id.clone()))
     }
 
-    fn tell_present(&self, entry: &Entry, ledger: &mut Ledger) -> Outcome {
+    pub(super) fn tell_present(&self, entry: &Entry, ledger: &mut Ledger) -> Outcome {
         Outcome::Answered(ledger.tell(entry.present(self.index, self.event)))
     }
 }

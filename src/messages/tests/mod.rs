@@ -5,6 +5,7 @@ mod inventory;
 mod orders;
 mod panics;
 mod refusals;
+mod shipments;
 
 use super::{Inbound, decode};
 use crate::domain::{AskedLine, AskedSlot, Kind, MovedLine, Reason, Refusal, Resource, Sku, Timestamp, Warehouse};

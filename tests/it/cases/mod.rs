@@ -11,6 +11,7 @@ mod envelopes;
 mod expiry;
 mod inventory;
 mod names;
+mod parcels;
 mod plans;
 mod rejections;
 mod renewals;

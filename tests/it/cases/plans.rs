@@ -34,7 +34,7 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 80] = [
+const STATEMENTS: [Statement; 84] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -134,17 +134,25 @@ const STATEMENTS: [Statement; 80] = [
     statement("reservations_ids", "int", &[]),
     statement(
         "reservations_insert",
-        "bigint[], text[], text[], text[], text[], bigint[], text[], boolean[], boolean[], timestamptz[], timestamptz",
+        "bigint[], text[], text[], text[], text[], bigint[], text[], boolean[], boolean[], timestamptz[], timestamptz, \
+         bigint[], bigint[]",
         &[],
     ),
     statement("reservations_load", "text[], text[]", &[("reservation", &["channel", "order_ref"])]),
     statement(
         "reservations_update",
-        "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[]",
+        "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[], bigint[], bigint[], bigint[], bigint[]",
         &[("reservation", &["id"])],
     ),
     statement("reviews_open", "text[], text[], jsonb[], text[], timestamptz", &[]),
     statement("routes", "text[]", &[]),
+    statement("shipments_file", "text[], text[], text[], text[], bytea[], text[], timestamptz", &[]),
+    statement("shipments_lines", "bigint[], text[], text[], text[], bigint[], text[], timestamptz", &[]),
+    statement(
+        "shipments_load",
+        "text[], text[], text[], text[]",
+        &[("shipment", &["channel", "order_ref", "shipment_ref", "warehouse"])],
+    ),
     statement("stock_exist", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_make", "text[], text[]", &[]),
@@ -168,6 +176,7 @@ const STATEMENTS: [Statement; 80] = [
     statement("warehouse_map", "", &[]),
     statement("warehouse_map_clear", "text[], text[]", &[]),
     statement("warehouse_map_insert", "text[], text[], text[], integer[], bigint[]", &[]),
+    statement("waiting_review", "bigint[], bigint[]", &[("waiting_message", &["id"])]),
     statement("waiting_load", "text[], text[]", &[("waiting_message", &["channel", "order_ref"])]),
 ];
 
@@ -185,10 +194,12 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit reads whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 10] = [
+const AUDIT: [Statement; 12] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
+    statement("audit_2_parcels", "", &[]),
     statement("audit_3_on_hand", "", &[]),
+    statement("audit_3_parcels", "", &[]),
     statement("audit_4_steps", "text[], text[], int[]", &[]),
     statement("audit_4_states", "", &[]),
     statement("audit_4_orders", "text[]", &[]),
@@ -199,7 +210,7 @@ const AUDIT: [Statement; 10] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 12] = [
+const GROWING: [&str; 14] = [
     "review_item",
     "sales_order",
     "reservation",
@@ -212,6 +223,8 @@ const GROWING: [&str; 12] = [
     "waiting_message",
     "outbox",
     "dead_letter",
+    "shipment",
+    "parcel_line",
 ];
 
 fn all() -> impl Iterator<Item = &'static Statement> {
@@ -281,6 +294,10 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
         "INSERT INTO dead_letter
             (event_id, stream, sequence, received_at, consumer, subject, reason, detail, headers, body, opened_at, resolved_at)
          SELECT gen_random_uuid(), 'ORDERS', n, now(), '', '', '', '', '{}', '', now(), CASE WHEN n % 10 > 0 THEN now() END",
+        "INSERT INTO shipment (channel, order_ref, shipment_ref, warehouse, digest, event_id, at)
+         SELECT 'web', n::text, 'S', 'main', '', n::text, now()",
+        "INSERT INTO parcel_line (reservation_id, sku, warehouse, kind, qty, event_id, at)
+         SELECT n, 'sku' || n % 1000, 'main', 'shipped', 1, n::text, now()",
         "INSERT INTO review_item (kind, cause, subject, detail, opened_at)
          SELECT 'oversold', n::text, '{}', '', now()",
         "INSERT INTO waiting_message

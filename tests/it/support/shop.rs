@@ -197,6 +197,7 @@ impl Shop {
         wait_until("everything to be decided and told", PATIENCE, async || {
             self.acknowledged("ORDERS", "lastunit-orders").await
                 && self.acknowledged("INVENTORY", "lastunit-inventory").await
+                && self.acknowledged("SHIPMENTS", "lastunit-shipments").await
                 && self.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL").await == 0
                 && self.latest_is_sourced().await
         })

@@ -30,6 +30,7 @@ impl Launch {
             &[
                 ("ORDERS.lastunit-orders.consumer.json", "ack_wait", ack_wait()),
                 ("INVENTORY.lastunit-inventory.consumer.json", "ack_wait", ack_wait()),
+                ("SHIPMENTS.lastunit-shipments.consumer.json", "ack_wait", ack_wait()),
             ],
         )
     }

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use crate::domain::{
-    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Count, CountLine, CreateOrder, Currency, Digest,
-    DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentMode, Qty, Receipt, RenewOrder,
-    Resource, Sku, StockKey, Text, Timestamp, Transfer, Warehouse, WriteOff,
+    AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Condition, Count, CountLine, CreateOrder,
+    Currency, Digest, DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentMode, Qty,
+    Receipt, RenewOrder, Resource, Return, ReturnedLine, Shipment, ShipmentKey, Sku, StockKey, Text, Timestamp,
+    Transfer, Warehouse, WriteOff,
 };
 
 pub(super) fn sku(name: &str) -> Sku {
@@ -115,6 +116,24 @@ pub(super) fn transferred(id: &str, from: &str, to: &str, lines: &[(&str, Qty)])
     asked(&format!("inventory.transferred.{from}"), id, Kind::Transfer(transfer))
 }
 
+/// Units left that warehouse for an order of `web`.
+pub(super) fn dispatched(id: &str, at: &str, shipment_ref: &str, order_ref: &str, lines: &[(&str, Qty)]) -> Command {
+    let lines = moved(lines);
+    let shipment_ref = Text::new(shipment_ref).expect("a shipment_ref");
+    let key = ShipmentKey { order: order("web", order_ref), shipment_ref, warehouse: warehouse(at) };
+    let shipment = Shipment { key, digest: Digest::of_moved(&lines), lines };
+    asked(&format!("shipment.dispatched.{at}"), id, Kind::Ship(shipment))
+}
+
+/// Units of an order of `web` came back to that warehouse.
+pub(super) fn returned(id: &str, at: &str, order_ref: &str, lines: &[(&str, Qty, Condition)]) -> Command {
+    let came =
+        |(of, qty, condition): &(&str, Qty, Condition)| ReturnedLine { sku: sku(of), qty: *qty, condition: *condition };
+    let lines = lines.iter().map(came).collect();
+    let returned = Return { order: order("web", order_ref), warehouse: warehouse(at), lines };
+    asked(&format!("shipment.returned.{at}"), id, Kind::Return(returned))
+}
+
 /// What a command may say besides.
 pub(super) trait Besides: Sized {
     /// It comes through another channel.
@@ -143,6 +162,11 @@ impl Besides for Command {
             | Kind::Cancel(CancelOrder { order, .. })
             | Kind::Expire(order)
             | Kind::Wake(order) => order.channel = channel(name),
+            // A warehouse's subject does not name the channel.
+            Kind::Ship(Shipment { key: ShipmentKey { order, .. }, .. }) | Kind::Return(Return { order, .. }) => {
+                order.channel = channel(name);
+                return self;
+            }
             _ => panic!("no command of a channel"),
         }
         if let Some(event) = &mut self.event {

@@ -2,6 +2,7 @@
 //! of how they are decided.
 
 mod orders;
+mod parcels;
 mod stock;
 
 use std::collections::BTreeMap;
@@ -26,6 +27,8 @@ pub(super) struct Model {
     /// Subject and id of what was decided or waits.
     processed: Vec<(String, String)>,
     documents: Vec<(String, String, String)>,
+    /// Warehouse, order and name of each shipment that was taken, and what was in it.
+    shipments: Vec<(String, String)>,
     waiting: Vec<(usize, Command)>,
 }
 
@@ -54,6 +57,7 @@ struct Line {
     named: bool,
     qty: Qty,
     shipped: Qty,
+    back: Qty,
     state: &'static str,
     cancelled: bool,
 }
@@ -93,8 +97,9 @@ impl Order {
 
     fn picture(&self) -> String {
         let mut lines = Vec::new();
-        for Line { sku, warehouse, qty, shipped, state, .. } in &self.lines {
-            let shipped = if *shipped > 0 { format!(" ({shipped} shipped)") } else { String::new() };
+        for Line { sku, warehouse, qty, shipped, back, state, .. } in &self.lines {
+            let back = if *back > 0 { format!(", {back} back") } else { String::new() };
+            let shipped = if *shipped > 0 { format!(" ({shipped} shipped{back})") } else { String::new() };
             lines.push(format!("{qty} {sku} {warehouse} {state}{shipped}"));
         }
         lines.join(", ")
@@ -132,13 +137,21 @@ impl Model {
             orders: Vec::new(),
             processed: Vec::new(),
             documents: Vec::new(),
+            shipments: Vec::new(),
             waiting: Vec::new(),
         }
     }
 
-    /// Decides one command.
+    /// Decides one command, then whatever waits for its order and needs to wait no more.
     pub fn take(&mut self, command: &Command) {
         self.expire_what_is_due();
+        self.take_one(command);
+        if let Some(key) = command.kind.order() {
+            self.wake(&format!("{}/{}", key.channel, key.order_ref));
+        }
+    }
+
+    fn take_one(&mut self, command: &Command) {
         let number = self.fates.len();
         self.fates.push(String::new());
         let Some(event) = &command.event else {
@@ -164,20 +177,31 @@ impl Model {
             return;
         }
         self.settle(number, command, place);
-        if let (Some(key), true) = (order, is_new) {
-            self.wake(&key);
-        }
     }
 
-    /// What waited for an order is applied, oldest first.
+    /// What waited for an order is applied, oldest first, what came back last; or goes on waiting. Then again, as long as any of it was decided.
     fn wake(&mut self, key: &str) {
-        let place = self.orders.iter().position(|order| order.key == key);
-        for (number, command) in std::mem::take(&mut self.waiting) {
-            let waits_for = command.kind.order().map(|key| format!("{}/{}", key.channel, key.order_ref));
-            if waits_for.as_deref() == Some(key) {
-                self.settle(number, &command, place);
-            } else {
-                self.waiting.push((number, command));
+        let Some(place) = self.orders.iter().position(|order| order.key == key) else {
+            return;
+        };
+        let of_order = |command: &Command| {
+            command.kind.order().is_some_and(|order| format!("{}/{}", order.channel, order.order_ref) == key)
+        };
+        let mut before = usize::MAX;
+        loop {
+            let (own, others): (Vec<_>, Vec<_>) =
+                std::mem::take(&mut self.waiting).into_iter().partition(|(_, command)| of_order(command));
+            self.waiting = others;
+            if own.is_empty() || own.len() == before {
+                self.waiting.extend(own);
+                return;
+            }
+            before = own.len();
+            let is_back = |command: &Command| matches!(command.kind, Kind::Return(_));
+            for back in [false, true] {
+                for (number, command) in own.iter().filter(|(_, command)| is_back(command) == back) {
+                    self.settle(*number, command, Some(place));
+                }
             }
         }
     }
@@ -190,6 +214,8 @@ impl Model {
             Kind::Create(create) => self.create(id, create, place),
             Kind::Renew(renew) => self.renew(id, renew.hold_for_s, place.expect("an order")),
             Kind::Cancel(cancel) => self.cancel(id, cancel, place.expect("an order")),
+            Kind::Ship(shipment) => self.ship(id, shipment, place.expect("an order")),
+            Kind::Return(returned) => self.take_back(id, returned, place.expect("an order")),
             _ => self.stock(&event.subject, &command.kind),
         };
         let event = (event.subject.to_string(), id.to_string());
@@ -198,6 +224,9 @@ impl Model {
             self.processed.retain(|processed| *processed != event);
         } else if !makes && !self.processed.contains(&event) {
             self.processed.push(event);
+        }
+        if fate == "waiting" {
+            self.waiting.push((number, command.clone()));
         }
         self.fates[number] = fate;
     }

@@ -4,12 +4,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::ask::{
-    Besides, cancel, cancel_some, counted, create, expire, line, line_at, order, received, renew, transferred,
-    written_off,
+    Besides, cancel, cancel_some, counted, create, dispatched, expire, line, line_at, received, renew, returned,
+    transferred, written_off,
 };
 use super::model::Model;
 use super::world::World;
-use crate::domain::{AskedLine, Command, PaymentMode, Qty};
+use crate::domain::{AskedLine, Command, Condition, PaymentMode, Qty};
 
 const SHELVES: [(&str, &str, Qty); 5] =
     [("A", "main", 4), ("A", "far", 3), ("B", "main", 2), ("B", "near", 5), ("C", "far", 1)];
@@ -23,8 +23,6 @@ enum Act {
     Ask(Command),
     /// An earlier command is delivered again, at that part of the way back.
     Again(prop::sample::Index),
-    /// Units of a confirmed line are shipped.
-    Ship { channel: &'static str, order_ref: &'static str, sku: &'static str, units: Qty },
     /// The clock moves.
     Pass(i64),
     /// New orders are taken, or no more.
@@ -108,14 +106,30 @@ fn any_stock_command() -> impl Strategy<Value = Command> {
     ]
 }
 
+/// Units of at most two SKUs leave and come back, few at a time so that several parcels make one order.
+fn any_parcel_command() -> impl Strategy<Value = Command> {
+    let of = || (any_id(), prop::sample::select(&ORDERS[..]), any_warehouse(), vec((any_sku(), 1..3 as Qty), 1..3));
+    let parcel = prop::sample::select(vec!["S-1", "S-2", "S-3", "S-4", "S-5", "S-6"]);
+    let condition = || prop::sample::select(vec![Condition::Resellable, Condition::Damaged]);
+    prop_oneof![
+        3 => (of(), parcel).prop_map(|((id, (channel, order_ref), at, mut units), parcel)| {
+            units.dedup_by_key(|(sku, _)| *sku);
+            dispatched(&id, at, parcel, order_ref, &units).on(channel)
+        }),
+        2 => (of(), condition(), condition()).prop_map(|((id, (channel, order_ref), at, units), one, other)| {
+            let mut lines: Vec<_> = units.into_iter().zip([one, other]).map(|((sku, qty), as_is)| (sku, qty, as_is)).collect();
+            lines.dedup_by_key(|(sku, _, as_is)| (*sku, *as_is));
+            returned(&id, at, order_ref, &lines).on(channel)
+        }),
+    ]
+}
+
 fn any_steps(all_named: bool) -> impl Strategy<Value = Vec<Step>> {
-    let ship = (prop::sample::select(&ORDERS[..]), any_sku(), 1..3 as Qty)
-        .prop_map(|((channel, order_ref), sku, units)| Act::Ship { channel, order_ref, sku, units });
     let act = prop_oneof![
         20 => any_order_command(all_named).prop_map(Act::Ask),
         5 => any_stock_command().prop_map(Act::Ask),
         4 => any::<prop::sample::Index>().prop_map(Act::Again),
-        2 => ship,
+        6 => any_parcel_command().prop_map(Act::Ask),
         5 => prop::sample::select(vec![10, 20, 30, 60, 90]).prop_map(Act::Pass),
         1 => any::<bool>().prop_map(Act::Accept),
     ];
@@ -178,10 +192,6 @@ impl Pair {
             }
             match act {
                 Act::Ask(_) | Act::Again(_) => past.extend(self.batch.last().cloned()),
-                Act::Ship { channel, order_ref, sku, units } => {
-                    self.world.ship(&order(channel, order_ref), sku, *units);
-                    self.model.ship(&format!("{channel}/{order_ref}"), sku, *units);
-                }
                 Act::Pass(seconds) => {
                     self.world.pass(*seconds);
                     self.model.now = self.world.now;

@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::ask;
-use crate::domain::ReservationState::{Confirmed, Held, Shipped};
+use crate::domain::ReservationState::{Confirmed, Held};
 use crate::domain::decide::{Batch, decide};
 use crate::domain::{
-    Answer, Channel, Command, Decision, Digest, EventId, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
-    Order, OrderKey, OrderRow, OrderState, Outcome, Policy, Qty, Reservation, ReviewSubject, Snapshot, Stock, StockKey,
-    Text, Timestamp, Warehouse,
+    Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
+    Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Policy, Qty, Reservation, ReviewSubject, ShipmentKey,
+    Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -43,6 +43,8 @@ pub(super) struct World {
     pub reviews: Vec<String>,
     /// The journal.
     pub journal: Vec<JournalEntry>,
+    /// What left shelves for orders, and what came back.
+    pub parcels: Vec<ParcelLine>,
     routes: HashMap<Channel, Vec<Warehouse>>,
     stock: BTreeMap<StockKey, Stock>,
     moved: BTreeMap<StockKey, Qty>,
@@ -50,6 +52,7 @@ pub(super) struct World {
     ends: HashMap<LineId, Option<Timestamp>>,
     seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
+    shipments: HashMap<ShipmentKey, Digest>,
     waiting: Vec<(usize, Command)>,
 }
 
@@ -67,6 +70,7 @@ impl World {
             told: Vec::new(),
             reviews: Vec::new(),
             journal: Vec::new(),
+            parcels: Vec::new(),
             routes: HashMap::new(),
             stock: BTreeMap::new(),
             moved: BTreeMap::new(),
@@ -74,6 +78,7 @@ impl World {
             ends: HashMap::new(),
             seen: HashSet::new(),
             documents: HashMap::new(),
+            shipments: HashMap::new(),
             waiting: Vec::new(),
         };
         for (sku, warehouse, on_hand) in shelves {
@@ -105,7 +110,7 @@ impl World {
         self.waiting = rest;
         let (numbers, waiting): (Vec<usize>, Vec<Command>) = Vec::into_iter(woken).unzip();
 
-        let made = self.make_rows(&commands);
+        let made = self.make_rows(commands.iter().chain(&waiting));
         self.claim(&commands);
         self.decision = self.decide(&commands, &waiting, &made);
         self.apply(&commands, &waiting, &made);
@@ -137,13 +142,17 @@ impl World {
     }
 
     /// Inserts the stock rows that must exist.
-    fn make_rows(&mut self, commands: &[Command]) -> HashSet<StockKey> {
+    fn make_rows<'a>(&mut self, commands: impl Iterator<Item = &'a Command>) -> HashSet<StockKey> {
         let mut needed: BTreeSet<StockKey> = BTreeSet::new();
         for command in commands {
             let (warehouse, skus): (&Warehouse, Vec<_>) = match &command.kind {
                 Kind::Receive(receipt) => (&receipt.warehouse, receipt.lines.iter().map(|line| &line.sku).collect()),
                 Kind::Count(count) => (&count.warehouse, count.lines.iter().map(|line| &line.sku).collect()),
                 Kind::Transfer(transfer) => (&transfer.to, transfer.lines.iter().map(|line| &line.sku).collect()),
+                Kind::Return(returned) => {
+                    let resellable = returned.lines.iter().filter(|line| line.condition == Condition::Resellable);
+                    (&returned.warehouse, resellable.map(|line| &line.sku).collect())
+                }
                 _ => continue,
             };
             needed.extend(skus.into_iter().cloned().map(|sku| StockKey { sku, warehouse: warehouse.clone() }));
@@ -219,6 +228,7 @@ impl World {
             },
             seen: commands.iter().filter_map(seen).collect(),
             documents: self.documents.clone(),
+            shipments: self.shipments.clone(),
         }
     }
 
@@ -245,7 +255,9 @@ impl World {
             let id = LineId::Stored(change.id);
             let mut lines = self.orders.values_mut().flat_map(|order| &mut order.lines);
             let line = lines.find(|line| line.id == id).expect("a line that is there");
-            assert_eq!((line.state, line.qty), (change.before, change.qty_before), "a line changes from what it is");
+            let is = (line.state, line.qty, line.shipped_qty, line.returned_qty);
+            let was = (change.before, change.qty_before, change.shipped_before, change.returned_before);
+            assert_eq!(is, was, "a line changes from what it is");
             *line = change.after.clone();
             if change.expires_at.is_some() {
                 self.ends.insert(id, change.expires_at);
@@ -253,6 +265,9 @@ impl World {
         }
         self.journal
             .extend(decision.journal.iter().map(|step| JournalEntry { line: stored(step.line), ..step.clone() }));
+        self.parcels.extend(
+            decision.parcel_lines.iter().map(|parcel| ParcelLine { line: stored(parcel.line), ..parcel.clone() }),
+        );
         for movement in &decision.movements {
             assert_ne!(movement.delta, 0, "a movement moves");
             *self.moved.entry(movement.key.clone()).or_default() += movement.delta;
@@ -269,6 +284,9 @@ impl World {
         for filed in &self.decision.documents {
             let key = (filed.subject.clone(), filed.key.document_ref.clone());
             assert_eq!(self.documents.insert(key, filed.key.digest), None, "a document is taken once");
+        }
+        for filed in &self.decision.shipments {
+            assert_eq!(self.shipments.insert(filed.key.clone(), filed.digest), None, "a shipment is taken once");
         }
         self.claim_events(commands, waiting);
     }
@@ -320,36 +338,16 @@ impl World {
         }
     }
 
-    /// Units of a confirmed line leave the shelf: what a shipment will do one day. At most what is outstanding; nothing if that is nothing.
+    /// Units of a confirmed line leave the shelf where they are reserved: at most what is outstanding; nothing if that is nothing.
     pub fn ship(&mut self, key: &OrderKey, sku: &str, units: Qty) {
-        let Some(order) = self.orders.get_mut(key) else {
+        let lines = self.orders.get(key).into_iter().flat_map(|order| &order.lines);
+        let Some(line) = lines.into_iter().find(|line| line.sku.as_str() == sku && line.state == Confirmed) else {
             return;
         };
-        let lines = &mut order.lines;
-        let Some(line) = lines.iter_mut().find(|line| line.sku.as_str() == sku && line.state == Confirmed) else {
-            return;
-        };
-        let units = units.min(line.outstanding());
-        let stock = self.stock.get_mut(&key_of(line)).expect("a row");
-        stock.on_hand -= units;
-        stock.reserved -= units;
-        stock.version += 1;
-        *self.moved.entry(key_of(line)).or_default() -= units;
-        line.shipped_qty += units;
-        if line.outstanding() == 0 {
-            line.state = Shipped;
-        }
-        self.journal.push(JournalEntry {
-            line: line.id,
-            sku: line.sku.clone(),
-            warehouse: line.warehouse.clone(),
-            from: Some(Confirmed),
-            to: line.state,
-            qty: -units,
-            reason: None,
-            event_id: Some(EventId::stored("shipment")),
-        });
-        order.stored.state = Order::state_of(lines);
+        let (units, at) = (units.min(line.outstanding()), line.warehouse.to_string());
+        let name = format!("shipment-{}", self.shipments.len());
+        let shipped = ask::dispatched(&name, &at, &name, key.order_ref.as_str(), &[(sku, units)]);
+        assert_eq!(self.one(ask::Besides::on(shipped, key.channel.as_str())), "shipped");
     }
 }
 

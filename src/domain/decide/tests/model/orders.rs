@@ -57,6 +57,7 @@ impl Model {
                         named: line.warehouse.is_some(),
                         qty: line.qty,
                         shipped: 0,
+                        back: 0,
                         state,
                         cancelled: false,
                     });
@@ -251,33 +252,16 @@ impl Model {
         }
     }
 
-    fn tell_present(&mut self, place: usize, id: &str) -> String {
+    pub(super) fn tell_present(&mut self, place: usize, id: &str) -> String {
         let said = self.orders[place].present();
         self.tell(place, id, &said)
     }
 
-    fn tell(&mut self, place: usize, id: &str, said: &str) -> String {
+    pub(super) fn tell(&mut self, place: usize, id: &str, said: &str) -> String {
         let order = &self.orders[place];
         let text = format!("{id}: {said} [{}] {}", order.picture(), order.end());
         self.told.entry(order.key.clone()).or_default().push(text);
         said.into()
-    }
-
-    /// Units of a confirmed line leave the shelf.
-    pub fn ship(&mut self, key: &str, sku: &str, units: Qty) {
-        for order in self.orders.iter_mut().filter(|order| order.key == key) {
-            for line in order.lines.iter_mut().filter(|line| line.sku == sku && line.state == "confirmed") {
-                let units = units.min(line.outstanding());
-                line.shipped += units;
-                if line.outstanding() == 0 {
-                    line.state = "shipped";
-                }
-                for shelf in self.shelves.iter_mut().filter(|s| s.sku == sku && s.warehouse == line.warehouse) {
-                    shelf.on_hand -= units;
-                    shelf.reserved -= units;
-                }
-            }
-        }
     }
 }
 

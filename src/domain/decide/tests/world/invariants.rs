@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{World, key_of};
 use crate::domain::ReservationState::{Confirmed, Expired, Held, Released};
 use crate::domain::{
-    Command, JournalEntry, LineId, Order, OrderState, Outcome, Qty, Reservation, ReservationState, Step,
+    Command, JournalEntry, LineId, Order, OrderState, Outcome, ParcelKind, Qty, Reservation, ReservationState, Step,
 };
 
 impl World {
@@ -25,6 +25,16 @@ impl World {
             for line in &order.lines {
                 assert_eq!(last.get(&line.id), Some(&line.state), "a line is where its last step left it");
                 assert!(line.qty >= 1 && (0..=line.qty).contains(&line.shipped_qty));
+                assert!((0..=line.shipped_qty).contains(&line.returned_qty));
+                let carried = |returned: bool| -> Qty {
+                    let own = self.parcels.iter().filter(|parcel| parcel.line == line.id);
+                    own.filter(|parcel| (parcel.kind != ParcelKind::Shipped) == returned).map(|parcel| parcel.qty).sum()
+                };
+                assert_eq!(
+                    (line.shipped_qty, line.returned_qty),
+                    (carried(false), carried(true)),
+                    "a line is its parcels"
+                );
                 if line.state == Held {
                     assert_eq!(self.ends[&line.id], order.stored.expires_at, "a line ends with its order");
                 }

@@ -113,18 +113,24 @@ fn picture_order(order: &Order) -> String {
     let lines: Vec<String> = order
         .lines
         .iter()
-        .map(|line| picture_line(line.qty, &line.sku, &line.warehouse, line.state, line.shipped_qty))
+        .map(|line| {
+            picture_line(line.qty, &line.sku, &line.warehouse, line.state, (line.shipped_qty, line.returned_qty))
+        })
         .collect();
     let state = order.stored.state.word();
     if lines.is_empty() { state.into() } else { format!("{state}: {}", lines.join(", ")) }
 }
 
 fn picture_view(line: &LineView) -> String {
-    picture_line(line.qty, &line.sku, &line.warehouse, line.state, line.shipped_qty)
+    picture_line(line.qty, &line.sku, &line.warehouse, line.state, (line.shipped_qty, line.returned_qty))
 }
 
-fn picture_line(qty: Qty, sku: &Sku, warehouse: &Warehouse, state: ReservationState, shipped: Qty) -> String {
-    let shipped = if shipped > 0 { format!(" ({shipped} shipped)") } else { String::new() };
+fn picture_line(qty: Qty, sku: &Sku, warehouse: &Warehouse, state: ReservationState, parcels: (Qty, Qty)) -> String {
+    let shipped = match parcels {
+        (0, _) => String::new(),
+        (shipped, 0) => format!(" ({shipped} shipped)"),
+        (shipped, returned) => format!(" ({shipped} shipped, {returned} back)"),
+    };
     format!("{qty} {sku} {warehouse} {}{shipped}", state.word())
 }
 
