@@ -11,6 +11,7 @@ mod finding;
 mod money;
 mod names;
 mod order;
+mod payment;
 mod refusal;
 mod snapshot;
 mod step;
@@ -31,8 +32,12 @@ pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
+pub use payment::{
+    NewReport, Payment, PaymentChange, PaymentKey, PaymentReport, PaymentState, RefundReason, RefundRequired, Reported,
+    Settlement,
+};
 pub use refusal::{Reason, Refusal};
-pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
+pub use snapshot::{HoldBounds, Known, PaymentPolicy, Policy, Snapshot};
 pub use step::{Reserved, STEPS, Step};
 pub use stock::{Stock, StockKey, StockTable};
 

@@ -21,6 +21,8 @@ pub enum Reason {
     UnknownWarehouse,
     /// More than is outstanding, or of what was not ordered.
     OverCancel,
+    /// A message of a provider that signs, without a valid signature of its own time.
+    BadSignature,
     /// A body larger than the contract's bound.
     TooLarge,
     /// It failed again and again for a reason of ours; the one that pages somebody.
@@ -28,7 +30,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 12] = [
         Self::MalformedJson,
         Self::InvalidField,
         Self::MissingEventId,
@@ -38,6 +40,7 @@ impl Reason {
         Self::UnknownSku,
         Self::UnknownWarehouse,
         Self::OverCancel,
+        Self::BadSignature,
         Self::TooLarge,
         Self::Internal,
     ];
@@ -59,6 +62,7 @@ impl Reason {
             Self::UnknownSku => "unknown_sku",
             Self::UnknownWarehouse => "unknown_warehouse",
             Self::OverCancel => "over_cancel",
+            Self::BadSignature => "bad_signature",
             Self::TooLarge => "too_large",
             Self::Internal => "internal",
         }

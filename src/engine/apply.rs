@@ -10,7 +10,9 @@ use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
-use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
+use crate::store::{
+    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, reviews, stock, waiting,
+};
 
 /// What was written.
 pub(super) struct Applied {
@@ -29,6 +31,7 @@ pub(super) async fn apply(
     now: Timestamp,
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
+    payments::write(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
     inbox::forget_many(connection, &decision.forgotten).await?;
 
@@ -137,6 +140,9 @@ fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
     let mut decided: BTreeMap<&str, u64> = BTreeMap::new();
     for answer in &decision.answers {
         *decided.entry(answer.what.word()).or_default() += 1;
+    }
+    if !decision.refunds.is_empty() {
+        decided.insert("refund_required", decision.refunds.len() as u64);
     }
     for (what, count) in decided {
         metrics::counter!(names::DECIDED, "outcome" => what).increment(count);

@@ -82,6 +82,7 @@ pub(super) fn brief(outcome: &Outcome, decision: &Decision) -> String {
     match outcome {
         Outcome::Answered(place) => said(&decision.answers[*place]),
         Outcome::Applied => "applied".into(),
+        Outcome::Noted(_) => "noted".into(),
         Outcome::Redelivered(_) => "silence".into(),
         Outcome::Waiting => "waiting".into(),
         Outcome::UnderReview(place) => format!("review {}", decision.reviews[*place].kind.word()),
