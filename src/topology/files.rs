@@ -272,7 +272,7 @@ mod tests {
         let orders = topology.consumer_of("ORDERS").expect("orders");
         assert_eq!(orders.durable, "mine");
         assert_eq!(orders.config.ack_wait, std::time::Duration::from_secs(1));
-        assert_eq!(topology.consumers.len(), 2);
+        assert_eq!(topology.consumers.len(), 3);
         assert_eq!(topology.streams.len(), 8);
     }
 

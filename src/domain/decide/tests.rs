@@ -7,6 +7,7 @@ mod create;
 mod expiry;
 mod inventory;
 mod model;
+mod payments;
 mod random;
 mod renew;
 mod repeats;

@@ -24,13 +24,22 @@ async fn warned_of(program: &Program, names: &[&str]) {
     assert_eq!(program.metric("lastunit_broker_losses").await, names.len());
 }
 
-const COMMANDS: [&str; 6] =
-    ["INVENTORY", "INVENTORY/lastunit-inventory", "ORDERS", "ORDERS/lastunit-orders", "PAYMENTS", "SHIPMENTS"];
+const COMMANDS: [&str; 7] = [
+    "INVENTORY",
+    "INVENTORY/lastunit-inventory",
+    "ORDERS",
+    "ORDERS/lastunit-orders",
+    "PAYMENTS",
+    "PAYMENTS/lastunit-payments",
+    "SHIPMENTS",
+];
 const TOLD: [&str; 4] = ["DEAD", "RESERVATIONS", "STOCK", "STOCK_LATEST"];
 
 /// A consumer that is made again within a second is taken for the same.
 async fn consumers_are_old(shop: &Shop) {
-    for (stream, durable) in [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory")] {
+    for (stream, durable) in
+        [("ORDERS", "lastunit-orders"), ("PAYMENTS", "lastunit-payments"), ("INVENTORY", "lastunit-inventory")]
+    {
         let consumer: PullConsumer = shop.js.get_consumer_from_stream(durable, stream).await.unwrap();
         let made_at = consumer.cached_info().created.unix_timestamp();
         wait_until("the consumer to be two seconds old", PATIENCE, async || {

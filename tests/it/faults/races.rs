@@ -8,19 +8,19 @@ use tokio::time::Instant;
 
 use crate::support::{Ground, Launch, PATIENCE, Program, Shop, Told, order, wait_until};
 
-const RACES: usize = 1_000;
+pub(super) const RACES: usize = 1_000;
 /// How far from the end of a hold the other comes, in milliseconds, before and after.
 const SPREAD: std::ops::RangeInclusive<i64> = -40..=40;
 
 /// A thousand SKUs of one unit, each held for a second.
-struct Course {
+pub(super) struct Course {
     _copies: [Program; 2],
-    shop: Shop,
+    pub(super) shop: Shop,
     _ground: Ground,
 }
 
 impl Course {
-    async fn laid(sweeper: bool) -> Self {
+    pub(super) async fn laid(sweeper: bool) -> Self {
         let ground = Ground::new().await;
         let launch = Launch::new(&ground)
             .config(&format!("[hold]\nmin_s = 1\n[sweeper]\nenabled = {sweeper}\nmax_interval_ms = 10"));
@@ -40,7 +40,7 @@ impl Course {
     }
 
     /// Publishes around the end of each hold. Returns the races in which that was after the end.
-    async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
+    pub(super) async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
         wait_until("every hold", PATIENCE, async || {
             self.shop.number("SELECT count(*) FROM sales_order").await == i64::try_from(RACES).unwrap()
         })
@@ -73,7 +73,7 @@ impl Course {
     }
 
     /// What was told in the end, by the event it answers, and of timers by order.
-    async fn told(&self) -> (HashMap<String, Told>, HashMap<String, Vec<Told>>) {
+    pub(super) async fn told(&self) -> (HashMap<String, Told>, HashMap<String, Vec<Told>>) {
         let (mut answers, mut timers) = (HashMap::new(), HashMap::<String, Vec<Told>>::new());
         for told in self.shop.first_told("RESERVATIONS").await {
             match told.body["in_reply_to"].as_str() {

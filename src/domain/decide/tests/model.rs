@@ -2,6 +2,7 @@
 //! of how they are decided.
 
 mod orders;
+mod payments;
 mod stock;
 
 use std::collections::BTreeMap;
@@ -20,6 +21,9 @@ pub(super) struct Model {
     pub told: BTreeMap<String, Vec<String>>,
     /// About which orders a person was asked, and why.
     pub reviews: Vec<String>,
+    /// Refunds that were required.
+    pub refunds: Vec<String>,
+    payments: Vec<Payment>,
     routes: Vec<(String, Vec<String>)>,
     shelves: Vec<Shelf>,
     orders: Vec<Order>,
@@ -36,12 +40,27 @@ struct Shelf {
     reserved: Qty,
 }
 
+/// Amounts that nobody stated are −1.
+struct Payment {
+    id: String,
+    order: String,
+    state: &'static str,
+    amount: i64,
+    refunded: i64,
+    pays: bool,
+    /// Verb, event, amount.
+    said: Vec<(&'static str, String, i64)>,
+    asked: Vec<&'static str>,
+}
+
 struct Order {
     key: String,
     channel: String,
     made_by: String,
     content: String,
     prepaid: bool,
+    total: i64,
+    created_at: Timestamp,
     rejection: &'static str,
     held_since: Timestamp,
     expires_at: Timestamp,
@@ -64,7 +83,7 @@ impl Line {
     }
 
     fn can_be_had_again(&self) -> bool {
-        self.state == "expired" && !self.cancelled
+        (self.state == "expired" || self.state == "released") && !self.cancelled
     }
 }
 
@@ -82,6 +101,7 @@ impl Order {
         match self.state() {
             "rejected" => self.rejection,
             "expired" => "hold_ended",
+            "released" if self.lines.iter().any(Line::can_be_had_again) => "payment_failed",
             "released" => "cancelled",
             _ => "",
         }
@@ -127,6 +147,8 @@ impl Model {
             presents: Vec::new(),
             told: BTreeMap::new(),
             reviews: Vec::new(),
+            refunds: Vec::new(),
+            payments: Vec::new(),
             routes: routes.iter().map(route).collect(),
             shelves: shelves.iter().map(shelf).collect(),
             orders: Vec::new(),
@@ -190,6 +212,7 @@ impl Model {
             Kind::Create(create) => self.create(id, create, place),
             Kind::Renew(renew) => self.renew(id, renew.hold_for_s, place.expect("an order")),
             Kind::Cancel(cancel) => self.cancel(id, cancel, place.expect("an order")),
+            Kind::Payment(report) => self.payment(id, report, place.expect("an order")),
             _ => self.stock(&event.subject, &command.kind),
         };
         let event = (event.subject.to_string(), id.to_string());
@@ -216,6 +239,8 @@ impl Model {
             .map(|shelf| format!("{} {} {}-{}", shelf.sku, shelf.warehouse, shelf.on_hand, shelf.reserved))
             .collect();
         shelves.sort();
-        orders.into_iter().chain(shelves).collect()
+        let mut payments: Vec<String> = self.payments.iter().map(Payment::picture).collect();
+        payments.sort();
+        orders.into_iter().chain(shelves).chain(payments).collect()
     }
 }

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::{START, World};
 use crate::domain::decide::tests::ask;
 use crate::domain::{
-    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, ReservationState, Shortage, Sku, StockChange,
+    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState, Shortage, Sku, StockChange,
     Timestamp, Warehouse,
 };
 
@@ -61,7 +61,13 @@ impl World {
             .stock
             .iter()
             .map(|(key, stock)| format!("{} {} {}-{}", key.sku, key.warehouse, stock.on_hand, stock.reserved));
-        orders.chain(stock).collect()
+        let payments = self.payments.values().map(|payment| {
+            let pays = if payment.pays { " pays" } else { "" };
+            let amount = payment.amount.map_or(-1, |amount| amount.amount);
+            let id = &payment.key.payment_id;
+            format!("{id} {} {amount}-{}{pays}", payment.state.word(), payment.refunded)
+        });
+        orders.chain(stock).chain(payments).collect()
     }
 
     /// What was told of each order, in order.
@@ -75,6 +81,13 @@ impl World {
         }
         told
     }
+}
+
+/// A refund that is required.
+pub(super) fn refund(refund: &RefundRequired) -> String {
+    let amount = refund.amount.map_or(-1, |amount| amount.amount);
+    let lines: Vec<String> = refund.lines.iter().map(picture_view).collect();
+    format!("{} {} {amount} [{}]", refund.key.payment_id, refund.reason.word(), lines.join(", "))
 }
 
 /// What became of a command.
