@@ -20,7 +20,6 @@ async fn payments_meet_the_end(sweeper: bool) {
         json!({ "event_id": format!("pay-{n}"), "payment_id": format!("P{n}"), "channel": "web",
                 "order_ref": format!("first-{n}") })
     };
-    // The others wait at the gate until the holds end.
     let others = shop.trickle(next.collect::<Vec<_>>());
     course.meets("payment.succeeded.stripe", pay).await;
     others.all().await;
@@ -50,12 +49,13 @@ async fn payments_meet_the_end(sweeper: bool) {
                 had_again += usize::from(late);
                 in_time += usize::from(!late);
             }
-            (None, 1) => sent_back += 1,
+            // Only where somebody else wanted the unit too.
+            (None, 1) if n % 2 == 0 => sent_back += 1,
             (answer, refunds) => panic!("race {n}: {answer:?} and {refunds} refunds"),
         }
     }
     println!("{in_time} in time, {had_again} had again, {sent_back} sent back");
-    assert!(in_time > 0 && had_again > 0, "{in_time} in time, {had_again} had again");
+    assert_eq!(in_time + had_again + sent_back, RACES);
 
     // Nobody is confirmed but before the end, or through a new hold; nobody expired before it.
     let unfair = "SELECT count(*) FROM sales_order o JOIN reservation r USING (channel, order_ref)
