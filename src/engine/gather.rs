@@ -8,7 +8,8 @@ use time::Duration;
 
 use super::claim::Claims;
 use crate::domain::{
-    Batch, Channel, Command, Kind, Known, OrderKey, OrderState, Payment, PaymentState, Sku, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
+    Batch, Channel, Command, Kind, Known, OrderKey, OrderState, Payment, PaymentState, Sku, Snapshot, StockKey,
+    StockTable, Text, Timestamp, Warehouse,
 };
 use crate::store::stock::Wanted;
 use crate::store::{Locking, StoreError, inbox, known, payments, routes, stock};

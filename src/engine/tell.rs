@@ -84,7 +84,9 @@ impl Telling {
             let Some(to) = origins[index].and_then(|message| reply_to(message, prefixes)) else { continue };
             let body = match outcome {
                 Outcome::Answered(place) => self.answers[*place].0.body.clone(),
-                Outcome::Redelivered(Some(answer)) | Outcome::Noted(answer) => messages::answer(answer, Uuid::now_v7(), self.at).body,
+                Outcome::Redelivered(Some(answer)) | Outcome::Noted(answer) => {
+                    messages::answer(answer, Uuid::now_v7(), self.at).body
+                }
                 Outcome::Refused(refusal) => messages::reply_error(refusal),
                 Outcome::Applied | Outcome::Redelivered(None) => {
                     let command = work.command(index);
@@ -118,12 +120,9 @@ fn rows_of(kind: &Kind) -> Vec<StockKey> {
             .into_iter()
             .flat_map(|warehouse| rows(transfer.lines.iter().map(|line| &line.sku), warehouse))
             .collect(),
-        Kind::Create(_)
-        | Kind::Renew(_)
-        | Kind::Cancel(_)
-        | Kind::Payment(_)
-        | Kind::Expire(_)
-        | Kind::Wake(_) => Vec::new(),
+        Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Payment(_) | Kind::Expire(_) | Kind::Wake(_) => {
+            Vec::new()
+        }
     }
 }
 

@@ -29,8 +29,8 @@ pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, 
 pub use instant::{WireTime, parse as parse_instant};
 pub use message::Message;
 pub use outbound::{
-    Told, answer, finding, headers, read_stock_changed, refund_required, reply, reply_error, reply_stock, review_opened,
-    review_subject, stock_changed,
+    Told, answer, finding, headers, read_stock_changed, refund_required, reply, reply_error, reply_stock,
+    review_opened, review_subject, stock_changed,
 };
 pub use signature::Signatures;
 pub use subject::{ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject};

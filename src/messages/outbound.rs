@@ -11,8 +11,8 @@ use super::bodies::{
 use super::instant::WireTime;
 use super::subject::stock_subject;
 use crate::domain::{
-    Answer, AnswerReason, EventId, Finding, RefundRequired, Refusal, Review, ReviewSubject, Stock, StockChange, StockKey, Timestamp,
-    What,
+    Answer, AnswerReason, EventId, Finding, RefundRequired, Refusal, Review, ReviewSubject, Stock, StockChange,
+    StockKey, Timestamp, What,
 };
 
 /// An event to tell.

@@ -3,7 +3,9 @@
 use super::Decode;
 use super::fields::Object;
 use super::order::money;
-use crate::domain::{Channel, Kind, OrderKey, OrderRef, PaymentKey, PaymentReport, PaymentState, Provider, Refusal, Text};
+use crate::domain::{
+    Channel, Kind, OrderKey, OrderRef, PaymentKey, PaymentReport, PaymentState, Provider, Refusal, Text,
+};
 
 /// What reads the body of `payment.<verb>.<provider>`.
 pub(super) fn decoder(verb: &str) -> Option<Decode> {

@@ -55,12 +55,7 @@ impl Signatures {
     }
 }
 
-fn judge(
-    secrets: &[Webhook],
-    headers: Option<&HeaderMap>,
-    payload: &[u8],
-    received: i64,
-) -> Result<(), String> {
+fn judge(secrets: &[Webhook], headers: Option<&HeaderMap>, payload: &[u8], received: i64) -> Result<(), String> {
     let header = |name: &str| find(headers, name).ok_or_else(|| format!("the header {name} is missing"));
     let (id, signatures) = (header(HEADER_WEBHOOK_ID)?, header(HEADER_WEBHOOK_SIGNATURE)?);
     let at: i64 = header(HEADER_WEBHOOK_TIMESTAMP)?

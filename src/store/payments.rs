@@ -7,8 +7,8 @@ use sqlx::PgConnection;
 use super::orders::key;
 use super::{StoreError, changed_all};
 use crate::domain::{
-    Currency, Decision, EventId, Money, NewReport, OrderKey, Payment, PaymentChange, PaymentKey, PaymentState, Provider,
-    RefundReason, RefundRequired, Reported, Settlement, Text, Timestamp,
+    Currency, Decision, EventId, Money, NewReport, OrderKey, Payment, PaymentChange, PaymentKey, PaymentState,
+    Provider, RefundReason, RefundRequired, Reported, Settlement, Text, Timestamp,
 };
 
 /// The payments of these orders, whose locks are held, and these payments whosever they are.
@@ -186,10 +186,7 @@ impl StoredPayment {
             Ok(Reported { says, event_id, amount: money(*amount, currency.as_deref()) })
         });
         Ok(Payment {
-            key: PaymentKey {
-                provider: Provider::stored(&self.provider),
-                payment_id: Text::stored(&self.payment_id),
-            },
+            key: PaymentKey { provider: Provider::stored(&self.provider), payment_id: Text::stored(&self.payment_id) },
             order: key(&self.channel, &self.order_ref),
             state: state(&self.state)?,
             amount: money(self.amount, self.currency.as_deref()),

@@ -8,6 +8,7 @@ mod inventory;
 mod ledger;
 mod orders;
 mod payments;
+mod till;
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +22,7 @@ use super::names::Text;
 use super::order::OrderKey;
 use super::snapshot::{Policy, Snapshot};
 use ledger::{Entry, Ledger, Rules};
-use payments::Till;
+use till::Till;
 
 /// What is to be decided together.
 #[derive(Debug, Clone, Copy)]

@@ -203,11 +203,7 @@ fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut
 }
 
 /// A warehouse for each line that can be had again, or what is missing. Nothing is held yet.
-pub(super) fn choose_again(
-    ask: &Ask<'_>,
-    entry: &Entry,
-    ledger: &mut Ledger,
-) -> Result<Vec<Warehouse>, Vec<Shortage>> {
+pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Vec<Shortage>> {
     let wanted: Vec<Wanted<'_>> = entry
         .lines
         .iter()

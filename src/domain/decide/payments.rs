@@ -3,111 +3,16 @@
 //! What a gateway says is recorded, whatever the order is; then the order's state says what follows. Money that finds nothing to confirm is
 //! required back or becomes a question for a person, never silence.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-
 use super::ledger::{Entry, Ledger, view};
 use super::orders::{Ask, choose_again, hold_again};
+use super::till::Till;
 use crate::domain::Qty;
-use crate::domain::decision::{Answer, AnswerReason, Decision, LineView, Outcome, Review, ReviewKind, ReviewSubject, What};
+use crate::domain::decision::{Answer, AnswerReason, LineView, Outcome, Review, ReviewKind, ReviewSubject, What};
 use crate::domain::money::Money;
 use crate::domain::order::{OrderKey, OrderState, Reservation, ReservationState};
 use crate::domain::payment::{
-    NewReport, Payment, PaymentChange, PaymentKey, PaymentReport, PaymentState, RefundReason, RefundRequired, Reported,
-    Settlement,
+    Payment, PaymentKey, PaymentReport, PaymentState, RefundReason, RefundRequired, Reported,
 };
-
-/// The payments of a batch.
-pub(super) struct Till {
-    payments: BTreeMap<PaymentKey, Kept>,
-    of_orders: HashMap<OrderKey, BTreeSet<PaymentKey>>,
-    reports: Vec<NewReport>,
-    settled: Vec<Settlement>,
-}
-
-/// A payment while it is being decided, and as it stands in the table.
-struct Kept {
-    now: Payment,
-    stored: Option<Payment>,
-}
-
-impl Till {
-    pub fn new(stored: Vec<Payment>) -> Self {
-        let mut till =
-            Self { payments: BTreeMap::new(), of_orders: HashMap::new(), reports: Vec::new(), settled: Vec::new() };
-        for payment in stored {
-            till.keep(Kept { now: payment.clone(), stored: Some(payment) });
-        }
-        till
-    }
-
-    fn keep(&mut self, kept: Kept) {
-        self.of_orders.entry(kept.now.order.clone()).or_default().insert(kept.now.key.clone());
-        self.payments.insert(kept.now.key.clone(), kept);
-    }
-
-    fn get(&self, key: &PaymentKey) -> Option<&Payment> {
-        self.payments.get(key).map(|kept| &kept.now)
-    }
-
-    fn of_order(&self, order: &OrderKey) -> impl Iterator<Item = &Payment> {
-        self.of_orders.get(order).into_iter().flatten().filter_map(|key| self.get(key))
-    }
-
-    /// Whether a payment that is known here pays the order.
-    pub fn is_paid(&self, order: &OrderKey) -> bool {
-        self.of_order(order).any(|payment| payment.pays)
-    }
-
-    /// Keeps what was said. The state rises to it, if that is higher; a refund says so by itself.
-    fn record(&mut self, ask: &Ask<'_>, report: &PaymentReport) -> &mut Payment {
-        let reported = Reported { says: report.says, event_id: ask.event.id.clone(), amount: report.amount };
-        self.reports.push(NewReport {
-            key: report.key.clone(),
-            reported: reported.clone(),
-            reason: report.reason.clone(),
-        });
-        if !self.payments.contains_key(&report.key) {
-            let now = Payment {
-                key: report.key.clone(),
-                order: report.order.clone(),
-                state: report.says,
-                amount: None,
-                refunded: 0,
-                pays: false,
-                reports: Vec::new(),
-                required: Vec::new(),
-            };
-            self.keep(Kept { now, stored: None });
-        }
-        let kept = self.payments.get_mut(&report.key).expect("it was kept above");
-        let payment = &mut kept.now;
-        payment.reports.push(reported);
-        if report.says != PaymentState::Refunded {
-            payment.state = payment.state.max(report.says);
-            // What was taken counts, and before that what was last announced.
-            if report.amount.is_some() && (report.says == PaymentState::Succeeded || payment.state == report.says) {
-                payment.amount = report.amount;
-            }
-        }
-        payment
-    }
-
-    /// Writes what must be written of the payments.
-    pub fn finish(self, decision: &mut Decision) {
-        for kept in self.payments.into_values() {
-            let same = |stored: &Payment| {
-                let columns = |payment: &Payment| (payment.state, payment.amount, payment.refunded, payment.pays);
-                columns(stored) == columns(&kept.now)
-            };
-            if !kept.stored.as_ref().is_some_and(same) {
-                let before = kept.stored.map(|stored| (stored.state, stored.refunded));
-                decision.payments.push(PaymentChange { before, after: kept.now });
-            }
-        }
-        decision.reports = self.reports;
-        decision.settled = self.settled;
-    }
-}
 
 /// Decides what a gateway says.
 pub(super) fn take(
@@ -261,7 +166,11 @@ impl Desk<'_> {
         if let (Some(known), Some(refunded)) = (known, refunded)
             && known.currency != refunded.currency
         {
-            return self.mismatch(&format!("is {}, and cannot be refunded by {}", words(Some(known)), words(Some(refunded))));
+            return self.mismatch(&format!(
+                "is {}, and cannot be refunded by {}",
+                words(Some(known)),
+                words(Some(refunded))
+            ));
         }
         payment.refunded = payment.refunded.saturating_add(refunded.map_or(0, |refunded| refunded.amount));
         // A refund without an amount is whole, and so is one of a payment whose amount nobody knows: nothing else could ever settle it.
@@ -282,10 +191,7 @@ impl Desk<'_> {
     fn settle(&mut self, whole: bool) {
         let settles = |reason: RefundReason| whole || reason == RefundReason::PartiallyCancelled;
         self.ledger.settle_refunds(&self.report.key, settles);
-        let stored = self.till.payments.get(&self.report.key).and_then(|kept| kept.stored.as_ref());
-        if stored.is_some_and(|stored| stored.required.iter().any(|reason| settles(*reason))) {
-            self.till.settled.push(Settlement { key: self.report.key.clone(), whole });
-        }
+        self.till.settle(&self.report.key, whole, settles);
     }
 
     /// Whether the money is what the order costs; one of which nobody said what it costs takes any.
@@ -294,8 +200,8 @@ impl Desk<'_> {
     }
 
     fn pays(&mut self) {
-        if let Some(kept) = self.till.payments.get_mut(&self.report.key) {
-            kept.now.pays = true;
+        if let Some(payment) = self.till.get_mut(&self.report.key) {
+            payment.pays = true;
         }
     }
 
@@ -313,7 +219,10 @@ impl Desk<'_> {
     fn mismatch_of_order(&mut self) -> Outcome {
         let total = words(self.entry.row.total);
         let paid = words(self.report.amount);
-        self.mismatch(&format!("is {paid}, but order {} costs {total}: nothing was confirmed", self.report.order.order_ref))
+        self.mismatch(&format!(
+            "is {paid}, but order {} costs {total}: nothing was confirmed",
+            self.report.order.order_ref
+        ))
     }
 
     fn mismatch(&mut self, what: &str) -> Outcome {
@@ -347,13 +256,13 @@ fn require(
     ledger: &mut Ledger,
     till: &mut Till,
 ) {
-    let Some(kept) = till.payments.get_mut(key) else { return };
-    kept.now.required.push(reason);
+    let Some(payment) = till.get_mut(key) else { return };
+    payment.required.push(reason);
     ledger.require_refund(RefundRequired {
         key: key.clone(),
-        order: kept.now.order.clone(),
+        order: payment.order.clone(),
         reason,
-        amount: kept.now.left().filter(|_| reason != RefundReason::PartiallyCancelled),
+        amount: payment.left().filter(|_| reason != RefundReason::PartiallyCancelled),
         lines,
         event_id: ask.event.id.clone(),
         cause: ask.index,

@@ -13,9 +13,9 @@ const PAID: &str = "SELECT count(*) FROM payment";
 async fn payments_meet_the_end(sweeper: bool) {
     let course = Course::laid(sweeper).await;
     let shop = &course.shop;
-    let next = (0..RACES).filter(|n| n % 2 == 0).map(|n| {
-        ("order.created.web".to_owned(), order(&format!("next-{n}"), &format!("next-{n}"), &format!("S{n}")))
-    });
+    let next = (0..RACES)
+        .filter(|n| n % 2 == 0)
+        .map(|n| ("order.created.web".to_owned(), order(&format!("next-{n}"), &format!("next-{n}"), &format!("S{n}"))));
     let pay = |n| {
         json!({ "event_id": format!("pay-{n}"), "payment_id": format!("P{n}"), "channel": "web",
                 "order_ref": format!("first-{n}") })

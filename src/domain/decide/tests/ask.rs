@@ -5,7 +5,8 @@ use std::sync::Arc;
 use crate::domain::{
     AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Count, CountLine, CreateOrder, Currency, Digest,
     DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentKey, PaymentMode, PaymentReport,
-    PaymentState, Provider, Qty, Receipt, RenewOrder, Resource, Sku, StockKey, Text, Timestamp, Transfer, Warehouse, WriteOff,
+    PaymentState, Provider, Qty, Receipt, RenewOrder, Resource, Sku, StockKey, Text, Timestamp, Transfer, Warehouse,
+    WriteOff,
 };
 
 pub(super) fn sku(name: &str) -> Sku {
@@ -81,13 +82,8 @@ pub(super) fn cancel_some(id: &str, order_ref: &str, lines: &[(&str, Qty)]) -> C
 }
 
 fn reported(id: &str, payment: &str, order_ref: &str, says: PaymentState) -> Command {
-    let report = PaymentReport {
-        key: payment_key(payment),
-        order: order("web", order_ref),
-        says,
-        amount: None,
-        reason: None,
-    };
+    let report =
+        PaymentReport { key: payment_key(payment), order: order("web", order_ref), says, amount: None, reason: None };
     asked(&format!("payment.{}.stripe", says.word()), id, Kind::Payment(report))
 }
 

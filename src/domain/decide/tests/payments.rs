@@ -4,7 +4,7 @@ use super::ask::{
     Besides, cancel, cancel_some, create, expire, failed, line, line_at, order, refunded, renew, started, succeeded,
 };
 use super::world::World;
-use crate::domain::{Command, PaymentMode};
+use crate::domain::{Currency, Kind, Money, PaymentMode};
 
 /// Three units, and order 1 of two of them, which costs 100 cents, is held for 60 seconds.
 fn shop() -> World {
@@ -53,8 +53,7 @@ fn an_order_without_a_total_takes_any_money_and_a_total_takes_only_itself() {
     for (n, wrong) in [Some(99), Some(0), None].into_iter().enumerate() {
         let (order_ref, payment) = (format!("w{n}"), format!("W{n}"));
         world.one(create(&order_ref, &order_ref, [line("A", 1)]).costing(100));
-        let money = succeeded("w", &payment, &order_ref);
-        let money = Command { event: money.event.map(|mut event| { event.id = crate::domain::EventId::stored(&payment); event }), ..money };
+        let money = succeeded(&payment, &payment, &order_ref);
         let money = wrong.map_or(money.clone(), |cents| money.costing(cents));
         assert_eq!(world.one(money), "noted");
         assert_eq!(world.order(&order_ref), "held: 1 A main held");
@@ -118,7 +117,11 @@ fn a_failed_payment_may_keep_the_hold() {
     world.policy.payments.failure_keeps = true;
     assert_eq!(world.one(failed("f1", "P1", "1")), "noted");
     assert_eq!(world.order("1"), "held: 2 A main held");
-    assert_eq!(world.one(succeeded("p1", "P1", "1").costing(100)), "confirmed", "one id for a failed try and the success");
+    assert_eq!(
+        world.one(succeeded("p1", "P1", "1").costing(100)),
+        "confirmed",
+        "one id for a failed try and the success"
+    );
 }
 
 #[test]
@@ -126,7 +129,7 @@ fn what_a_failed_payment_gave_back_can_be_had_again() {
     for ask in [renew("r1", "1"), succeeded("p1", "P1", "1").costing(100)] {
         let mut world = shop();
         world.one(failed("f1", "P1", "1"));
-        let expected = if matches!(ask.kind, crate::domain::Kind::Renew(_)) { "held" } else { "confirmed had_again" };
+        let expected = if matches!(ask.kind, Kind::Renew(_)) { "held" } else { "confirmed had_again" };
         assert_eq!(world.one(ask), expected);
         assert_eq!(world.figures("A", "main"), (3, 2));
     }
@@ -181,7 +184,7 @@ fn nobodys_late_money_is_sent_back_because_what_is_due_was_not_swept() {
     world.narrow = true;
     world.pass(60);
     world.one(expire("1"));
-    world.one(create("e2", "2", [line_at("A", 3, "main"), ]));
+    world.one(create("e2", "2", [line_at("A", 3, "main")]));
     world.one(create("e3", "3", [line_at("A", 2, "far")]).on("shop").paid(PaymentMode::Prepaid));
     world.pass(60);
     assert_eq!(world.one(succeeded("p1", "P1", "1").costing(100)), "confirmed had_again");
@@ -233,7 +236,11 @@ fn money_for_an_order_that_is_not_to_be_had_goes_back_with_its_reason() {
     assert_eq!(world.one(succeeded("p2", "P2", "1").costing(100)), "noted");
     assert_eq!(world.refunds, ["P2 already_paid 100 [2 A main confirmed]"]);
     world.one(cancel("c1", "1"));
-    assert_eq!(world.refunds[1..], ["P1 cancelled 100 [2 A main released]"], "what was asked back is not asked back twice");
+    assert_eq!(
+        world.refunds[1..],
+        ["P1 cancelled 100 [2 A main released]"],
+        "what was asked back is not asked back twice"
+    );
 }
 
 #[test]
@@ -340,8 +347,8 @@ fn a_refund_that_nobody_asked_for_is_recorded_and_a_persons() {
     // In another currency it adds up to nothing.
     let mut world = paid();
     let mut refund = refunded("r1", "P1", "1").costing(100);
-    if let crate::domain::Kind::Payment(report) = &mut refund.kind {
-        report.amount = crate::domain::Currency::new("RUB").map(|currency| crate::domain::Money { amount: 100, currency });
+    if let Kind::Payment(report) = &mut refund.kind {
+        report.amount = Currency::new("RUB").map(|currency| Money { amount: 100, currency });
     }
     world.one(refund);
     assert_eq!(world.reviews, ["payment_mismatch P1"]);
@@ -379,9 +386,8 @@ fn payments_of_an_order_that_has_not_come_wait_in_their_order() {
 
 #[test]
 fn every_order_of_refund_and_cancel_gives_back_once() {
-    let steps = || {
-        [cancel("c1", "1"), cancel_some("c2", "1", &[("A", 1)]), refunded("r1", "P1", "1"), renew("n1", "1")]
-    };
+    let steps =
+        || [cancel("c1", "1"), cancel_some("c2", "1", &[("A", 1)]), refunded("r1", "P1", "1"), renew("n1", "1")];
     for first in 0..4 {
         for second in 0..4 {
             for third in 0..4 {

@@ -12,8 +12,8 @@ use crate::domain::ReservationState::{Confirmed, Held, Shipped};
 use crate::domain::decide::{Batch, decide};
 use crate::domain::{
     Answer, Channel, Command, Decision, Digest, EventId, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
-    Order, OrderKey, OrderRow, OrderState, Outcome, Payment, PaymentKey, PaymentPolicy, Policy, Qty, Reservation, ReviewSubject, Snapshot, Stock, StockKey,
-    Text, Timestamp, Warehouse,
+    Order, OrderKey, OrderRow, OrderState, Outcome, Payment, PaymentKey, PaymentPolicy, Policy, Qty, Reservation,
+    ReviewSubject, Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;

@@ -35,10 +35,7 @@ async fn a_cancel_of_what_is_paid_requires_it_back_once_and_the_refund_settles_i
     let expected = (json!("partially_cancelled"), Value::Null, json!([line("A", "main", 1, "released")]));
     assert_eq!(refunds.iter().map(part).collect::<Vec<_>>(), [expected.clone(), expected]);
     shop.pay("refunded", of(money("r1", "P1", "1"), Some(30))).await;
-    assert_eq!(
-        shop.text(REQUIRED).await.unwrap(),
-        "P1 partially_cancelled settled, P1 partially_cancelled settled"
-    );
+    assert_eq!(shop.text(REQUIRED).await.unwrap(), "P1 partially_cancelled settled, P1 partially_cancelled settled");
     // The rest of it.
     shop.ask("order.cancelled.web", json!({ "event_id": "c3", "order_ref": "1" })).await;
     let refunds = shop.refunds().await;

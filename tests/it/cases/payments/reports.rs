@@ -13,11 +13,7 @@ async fn money_that_does_not_agree_confirms_nothing_and_a_person_is_asked_once()
     let stage = Stage::open().await;
     let shop = &stage.shop;
     shop.count("A", "main", 3).await;
-    let wrong = [
-        json!({ "amount": 99, "currency": "EUR" }),
-        json!({ "amount": 100, "currency": "RUB" }),
-        Value::Null,
-    ];
+    let wrong = [json!({ "amount": 99, "currency": "EUR" }), json!({ "amount": 100, "currency": "RUB" }), Value::Null];
     for (n, amount) in wrong.into_iter().enumerate() {
         let order_ref = n.to_string();
         shop.ask("order.created.web", priced(&format!("e{n}"), &order_ref, "A")).await;
@@ -140,9 +136,10 @@ async fn a_payment_that_cannot_be_understood_is_a_dead_letter_with_its_word() {
         ("payment.started.stripe", with("b7", "payment_id", json!("x".repeat(201))), "invalid_field"),
         ("payment.started.stripe", with("b8", "reason", json!("x".repeat(501))), "invalid_field"),
     ];
-    let expected: Vec<_> = said.iter().map(|(_, body, word)| {
-        ((*word).to_owned(), body["event_id"].as_str().unwrap().to_owned())
-    }).collect();
+    let expected: Vec<_> = said
+        .iter()
+        .map(|(_, body, word)| ((*word).to_owned(), body["event_id"].as_str().unwrap().to_owned()))
+        .collect();
     for (subject, body, _) in said {
         shop.say(subject, body).await;
     }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use super::{World, key_of};
 use crate::domain::ReservationState::{Expired, Held};
 use crate::domain::{
-    Command, JournalEntry, LineId, Order, OrderState, Outcome, PaymentMode, PaymentState, Qty, RefundReason, Reservation,
-    ReservationState, Step,
+    Command, JournalEntry, LineId, Order, OrderState, Outcome, PaymentMode, PaymentState, Qty, RefundReason,
+    Reservation, ReservationState, Step,
 };
 
 impl World {

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::{START, World};
 use crate::domain::decide::tests::ask;
 use crate::domain::{
-    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState, Shortage, Sku, StockChange,
-    Timestamp, Warehouse,
+    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState, Shortage,
+    Sku, StockChange, Timestamp, Warehouse,
 };
 
 impl World {
