@@ -42,11 +42,13 @@ impl Course {
     /// Publishes around the end of each hold. Returns the races in which that was after the end.
     pub(super) async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
         wait_until("every hold", PATIENCE, async || {
-            self.shop.number("SELECT count(*) FROM sales_order").await == i64::try_from(RACES).unwrap()
+            self.shop.number("SELECT count(*) FROM sales_order WHERE order_ref LIKE 'first-%'").await
+                == i64::try_from(RACES).unwrap()
         })
         .await;
         let ends: Vec<(String, i64)> = sqlx::query_as(
-            "SELECT order_ref, ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint FROM sales_order",
+            "SELECT order_ref, ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint FROM sales_order
+             WHERE order_ref LIKE 'first-%'",
         )
         .fetch_all(&self.shop.db)
         .await
