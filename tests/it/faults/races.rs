@@ -20,7 +20,12 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) async fn laid(sweeper: bool) -> Self {
+    async fn laid(sweeper: bool) -> Self {
+        Self::laid_for(sweeper, 1).await
+    }
+
+    /// The same, each held for so many seconds.
+    pub(super) async fn laid_for(sweeper: bool, hold_s: u64) -> Self {
         let ground = Ground::new().await;
         let launch = Launch::new(&ground)
             .config(&format!("[hold]\nmin_s = 1\n[sweeper]\nenabled = {sweeper}\nmax_interval_ms = 10"));
@@ -30,9 +35,9 @@ impl Course {
         for some in skus.chunks(500) {
             shop.count_many(some, "main").await;
         }
-        let holders = (0..RACES).map(|n| {
+        let holders = (0..RACES).map(move |n| {
             let mut body = order(&format!("first-{n}"), &format!("first-{n}"), &format!("S{n}"));
-            body["hold_for_s"] = json!(1);
+            body["hold_for_s"] = json!(hold_s);
             ("order.created.web".to_owned(), body)
         });
         shop.load(holders).all().await;
@@ -40,7 +45,17 @@ impl Course {
     }
 
     /// Publishes around the end of each hold. Returns the races in which that was after the end.
-    pub(super) async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
+    async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
+        self.meets_within(SPREAD, subject, body).await
+    }
+
+    /// The same, from so many milliseconds before to so many after.
+    pub(super) async fn meets_within(
+        &self,
+        spread: std::ops::RangeInclusive<i64>,
+        subject: &str,
+        body: impl Fn(usize) -> Value,
+    ) -> Vec<usize> {
         wait_until("every hold", PATIENCE, async || {
             self.shop.number("SELECT count(*) FROM sales_order WHERE order_ref LIKE 'first-%'").await
                 == i64::try_from(RACES).unwrap()
@@ -56,7 +71,7 @@ impl Course {
         // Read after the database's clock was: what is published at an end by this clock is published after it by that one.
         let read = Instant::now();
         let shifted = |(order_ref, end_us): (String, i64)| {
-            let shift_ms = fastrand::i64(SPREAD);
+            let shift_ms = fastrand::i64(spread.clone());
             let at = read + Duration::from_micros(u64::try_from(end_us + 1_000 * shift_ms).unwrap_or(0));
             (at, order_ref["first-".len()..].parse::<usize>().unwrap(), shift_ms >= 0)
         };
