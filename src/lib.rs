@@ -40,6 +40,7 @@
 //! 5. One reservation per (channel, order, SKU).
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
+//! 9. Money that was taken ends as a confirmed reservation, a required refund, or a review. (8 will be the publisher's.)
 
 pub mod audit;
 pub mod bench;

@@ -18,10 +18,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::audit;
 use crate::cli::Stop;
-use crate::config::Settings;
+use crate::config::{OnFailure, Settings};
 use crate::consume::{self, Desk, Limits};
-use crate::domain::{Channel, HoldBounds, Policy};
+use crate::domain::{Channel, HoldBounds, PaymentPolicy, Policy};
 use crate::engine::Engine;
+use crate::messages::Signatures;
 use crate::ops::{Readiness, http};
 use crate::relay::{self, Relay};
 use crate::retention::{self, Retention};
@@ -93,7 +94,7 @@ struct Started {
 impl Started {
     async fn serve(self, settings: &Settings, readiness: &Readiness, shutdown: &Shutdown) -> Result<End, Stop> {
         let outbox = Arc::new(Notify::new());
-        let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone()));
+        let engine = Arc::new(Engine::new(policy(settings), settings.replies.prefixes.clone(), signatures(settings)?));
         let (taking, telling) = (shutdown.token().child_token(), CancellationToken::new());
 
         let mut tellers = JoinSet::new();
@@ -190,6 +191,7 @@ impl Started {
         };
         tasks.spawn(consume::run_shared(desk.clone(), file("ORDERS")?, self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_shared(desk.clone(), file("SHIPMENTS")?, self.pool.clone(), stop.clone()));
+        tasks.spawn(consume::run_shared(desk.clone(), file("PAYMENTS")?, self.pool.clone(), stop.clone()));
         tasks.spawn(consume::lay_to_rest(desk.clone(), self.pool.clone(), stop.clone()));
         tasks.spawn(consume::run_ordered(desk, file("INVENTORY")?, settings.database.clone(), stop.clone()));
         Ok(())
@@ -224,6 +226,17 @@ pub(crate) fn policy(settings: &Settings) -> Policy {
     Policy {
         hold: HoldBounds { default_s: settings.hold.default_s, min_s: settings.hold.min_s, max_s: settings.hold.max_s },
         accept_orders: settings.orders.accept,
+        payments: PaymentPolicy {
+            window_s: settings.payments.window_s,
+            failure_keeps: settings.payments.on_failure == OnFailure::Keep,
+        },
         sold_elsewhere: marketplaces.filter_map(|(name, _)| Channel::new(name).ok()).collect(),
     }
+}
+
+/// Whose messages must be signed, and by which secrets.
+pub(crate) fn signatures(settings: &Settings) -> Result<Signatures, Stop> {
+    let providers = settings.payments.providers.iter();
+    let signing = providers.filter_map(|(name, provider)| Some((name.as_str(), provider.webhook_secret.as_ref()?)));
+    Signatures::new(signing).map_err(|name| Stop::Misuse(anyhow!("payments.{name}.webhook_secret is no secret")))
 }

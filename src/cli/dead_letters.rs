@@ -218,7 +218,7 @@ fn line(letter: &Listed) -> String {
 }
 
 async fn replay_all(pool: &Pool, settings: &Settings, rows: &[i64], json: bool) -> Result<Exit, Stop> {
-    let engine = Engine::new(service::policy(settings), Vec::new());
+    let engine = Engine::new(service::policy(settings), Vec::new(), service::signatures(settings)?);
     let mut out = List::begin(json);
     let mut failed = rows.is_empty();
     let mut ended = Ok(());

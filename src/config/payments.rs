@@ -38,7 +38,8 @@ pub enum OnFailure {
 #[derive(Debug, Clone, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Provider {
-    /// A file with the Standard Webhooks secret (`whsec_…`). With it every message of that provider must be signed.
+    /// A file with the Standard Webhooks secrets (`whsec_…`), one a line: several, while one takes the place of another. With it every message
+    /// of that provider must be signed by one of them.
     pub webhook_secret_file: Option<PathBuf>,
     /// What `webhook_secret_file` holds, or the variable `LASTUNIT_PAYMENTS__<PROVIDER>__WEBHOOK_SECRET`.
     #[serde(skip_deserializing, skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,7 @@ impl Payments {
         problems.within("payments.window_s", self.window_s, 1..=MAX_SPAN_S);
         for (name, provider) in &self.providers {
             let key = format!("payments.{name}.webhook_secret");
-            secret::judge_webhook(&key, provider.webhook_secret.as_ref(), problems);
+            secret::judge_webhooks(&key, provider.webhook_secret.as_ref(), problems);
         }
     }
 }

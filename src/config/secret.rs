@@ -34,13 +34,21 @@ pub(super) fn read(file: &Path) -> Result<SecretString, String> {
 
 /// Judges a Standard Webhooks secret: base64, with or without `whsec_` before it.
 pub(super) fn judge_webhook(key: &str, secret: Option<&SecretString>, problems: &mut Problems) {
-    let is_base64 = |secret: &SecretString| {
-        let text = secret.expose_secret();
-        STANDARD.decode(text.strip_prefix("whsec_").unwrap_or(text)).is_ok_and(|bytes| !bytes.is_empty())
-    };
-    if !secret.is_none_or(is_base64) {
+    if !secret.is_none_or(|secret| is_webhook(secret.expose_secret())) {
         problems.add(key, "is not base64, with or without whsec_ before it");
     }
+}
+
+/// Judges Standard Webhooks secrets, one a line.
+pub(super) fn judge_webhooks(key: &str, secrets: Option<&SecretString>, problems: &mut Problems) {
+    let lines = secrets.into_iter().flat_map(|secrets| secrets.expose_secret().lines());
+    if !lines.map(str::trim).filter(|line| !line.is_empty()).all(is_webhook) {
+        problems.add(key, "is not base64, with or without whsec_ before it, one secret a line");
+    }
+}
+
+fn is_webhook(text: &str) -> bool {
+    STANDARD.decode(text.strip_prefix("whsec_").unwrap_or(text)).is_ok_and(|bytes| !bytes.is_empty())
 }
 
 /// Shows that a secret is set, not what it is.

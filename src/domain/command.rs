@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::money::Money;
 use super::names::{EventId, Resource, Sku, Text, Warehouse};
 use super::order::{OrderKey, PaymentMode};
+use super::payment::PaymentReport;
 use super::shipment::{Return, Shipment};
 use super::{Qty, Timestamp};
 
@@ -37,6 +38,8 @@ pub enum Kind {
     Renew(RenewOrder),
     /// Give back all lines, or the named ones.
     Cancel(CancelOrder),
+    /// A gateway says what became of a payment.
+    Payment(PaymentReport),
     /// Units came in.
     Receive(Receipt),
     /// Units are gone.
@@ -64,6 +67,7 @@ impl Kind {
             Self::Cancel(cancel) => Some(&cancel.order),
             Self::Ship(shipment) => Some(&shipment.key.order),
             Self::Return(returned) => Some(&returned.order),
+            Self::Payment(report) => Some(&report.order),
             Self::Expire(order) | Self::Wake(order) => Some(order),
             Self::Receive(_) | Self::WriteOff(_) | Self::Count(_) | Self::Transfer(_) => None,
         }

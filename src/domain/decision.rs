@@ -6,6 +6,7 @@ use super::command::{AskedSlot, DocumentKey, EventKey};
 use super::finding::Finding;
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
+use super::payment::{NewReport, PaymentChange, PaymentKey, RefundRequired, Settlement};
 use super::refusal::Refusal;
 use super::shipment::{FiledShipment, ParcelLine};
 use super::stock::{Stock, StockKey, StockTable};
@@ -37,6 +38,14 @@ pub struct Decision {
     pub stock: Vec<StockChange>,
     /// Changes of `on_hand`, in order.
     pub movements: Vec<Movement>,
+    /// Payments to add or change, sorted, each once.
+    pub payments: Vec<PaymentChange>,
+    /// What gateways said for the first time, in order.
+    pub reports: Vec<NewReport>,
+    /// Refunds that are required, in order.
+    pub refunds: Vec<RefundRequired>,
+    /// Refunds required before this batch that are settled, in order.
+    pub settled: Vec<Settlement>,
     /// What became of orders, in order.
     pub answers: Vec<Answer>,
     /// Questions for a person, in order.
@@ -76,6 +85,8 @@ pub enum Outcome {
     Answered(usize),
     /// It was decided; its effect is in the figures.
     Applied,
+    /// It was decided, and nothing is told of its order: how that stands, for whoever asked to be told directly.
+    Noted(Box<Answer>),
     /// It had been decided before. For an order's event: its present state, for whoever asked to be told directly.
     Redelivered(Option<Box<Answer>>),
     /// It waits for its order, or for its order to be confirmed.
@@ -289,6 +300,10 @@ pub enum AnswerReason {
     Cancelled,
     /// The hold ended unpaid.
     HoldEnded,
+    /// The payment failed.
+    PaymentFailed,
+    /// The payment came after the hold, and the order was had again.
+    HadAgain,
 }
 
 impl AnswerReason {
@@ -298,6 +313,8 @@ impl AnswerReason {
             Self::Rejected(rejection) => rejection.word(),
             Self::Cancelled => "cancelled",
             Self::HoldEnded => "hold_ended",
+            Self::PaymentFailed => "payment_failed",
+            Self::HadAgain => "had_again",
         }
     }
 }
@@ -365,6 +382,10 @@ pub enum ReviewKind {
     Oversold,
     /// Paid elsewhere, and cancelled here.
     RefundElsewhere,
+    /// A payment that does not agree with what is known of it or of its order.
+    PaymentMismatch,
+    /// A refund that nothing here required.
+    RefundUnasked,
     /// A count below what is reserved.
     CountBelowReserved,
     /// A write-off of more than is free.
@@ -387,6 +408,8 @@ impl ReviewKind {
         match self {
             Self::Oversold => "oversold",
             Self::RefundElsewhere => "refund_elsewhere",
+            Self::PaymentMismatch => "payment_mismatch",
+            Self::RefundUnasked => "refund_unasked",
             Self::CountBelowReserved => "count_below_reserved",
             Self::WrittenOffBelowReserved => "written_off_below_reserved",
             Self::TransferredBelowReserved => "transferred_below_reserved",
@@ -403,6 +426,8 @@ impl ReviewKind {
 pub enum ReviewSubject {
     /// An order.
     Order(OrderKey),
+    /// A payment, with the order it was reported for.
+    Payment(PaymentKey, OrderKey),
     /// A message, kept until a person has made room: its subject, its event id, and the rows that are short.
     Message {
         /// The full subject.

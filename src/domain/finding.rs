@@ -15,6 +15,10 @@ pub struct Place {
     pub channel: Option<String>,
     /// An order's name there.
     pub order_ref: Option<String>,
+    /// A payment's provider.
+    pub provider: Option<String>,
+    /// A payment's name there.
+    pub payment_id: Option<String>,
     /// A reservation's row.
     pub reservation_id: Option<i64>,
     /// A row of a reservation's journal.
@@ -32,7 +36,7 @@ pub struct Place {
 /// One place where an invariant does not hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Which, 1 to 7.
+    /// Which, 1 to 9.
     pub invariant: u8,
     /// Where.
     pub place: Place,
@@ -54,6 +58,8 @@ impl Place {
         let parts = [
             ("channel", self.channel.clone()),
             ("order", self.order_ref.clone()),
+            ("provider", self.provider.clone()),
+            ("payment", self.payment_id.clone()),
             ("reservation", id(self.reservation_id)),
             ("step", id(self.step_id)),
             ("sku", self.sku.clone()),

@@ -11,6 +11,7 @@ mod finding;
 mod money;
 mod names;
 mod order;
+mod payment;
 mod refusal;
 mod shipment;
 mod snapshot;
@@ -32,9 +33,13 @@ pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
+pub use payment::{
+    NewReport, Payment, PaymentChange, PaymentKey, PaymentReport, PaymentState, RefundReason, RefundRequired, Reported,
+    Settlement,
+};
 pub use refusal::{Reason, Refusal};
 pub use shipment::{Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey};
-pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
+pub use snapshot::{HoldBounds, Known, PaymentPolicy, Policy, Snapshot};
 pub use step::{Reserved, STEPS, Step};
 pub use stock::{Stock, StockKey, StockTable};
 

@@ -149,6 +149,11 @@ pub struct Reservation {
 }
 
 impl Reservation {
+    /// Whether it ended without anybody's cancelling it: then it may be had again.
+    pub fn can_be_had_again(&self) -> bool {
+        !self.cancelled && matches!(self.state, ReservationState::Expired | ReservationState::Released)
+    }
+
     /// Units that are held or confirmed and have not shipped.
     pub fn outstanding(&self) -> Qty {
         if self.state.is_live() { self.qty - self.shipped_qty } else { 0 }

@@ -25,6 +25,8 @@ pub enum Reason {
     OverReturn,
     /// More than is outstanding, or of what was not ordered.
     OverCancel,
+    /// A message of a provider that signs, without a valid signature of its own time.
+    BadSignature,
     /// A body larger than the contract's bound.
     TooLarge,
     /// It failed again and again for a reason of ours; the one that pages somebody.
@@ -32,7 +34,7 @@ pub enum Reason {
 }
 
 impl Reason {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::MalformedJson,
         Self::InvalidField,
         Self::MissingEventId,
@@ -44,6 +46,7 @@ impl Reason {
         Self::OverShipment,
         Self::OverReturn,
         Self::OverCancel,
+        Self::BadSignature,
         Self::TooLarge,
         Self::Internal,
     ];
@@ -67,6 +70,7 @@ impl Reason {
             Self::OverShipment => "over_shipment",
             Self::OverReturn => "over_return",
             Self::OverCancel => "over_cancel",
+            Self::BadSignature => "bad_signature",
             Self::TooLarge => "too_large",
             Self::Internal => "internal",
         }

@@ -6,6 +6,7 @@ use super::Timestamp;
 use super::command::{Digest, EventKey};
 use super::names::{Channel, Sku, Text, Warehouse};
 use super::order::{Order, OrderKey};
+use super::payment::Payment;
 use super::shipment::ShipmentKey;
 use super::stock::{StockKey, StockTable};
 
@@ -16,8 +17,26 @@ pub struct Policy {
     pub hold: HoldBounds,
     /// Whether new orders, rejected retries and renewals of ended holds are taken.
     pub accept_orders: bool,
+    /// What payments do to holds.
+    pub payments: PaymentPolicy,
     /// Channels whose orders were sold elsewhere already: marketplaces.
     pub sold_elsewhere: HashSet<Channel>,
+}
+
+/// What payments do to holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PaymentPolicy {
+    /// How far a started payment prolongs a hold, in seconds from then.
+    pub window_s: u64,
+    /// Whether a failed payment leaves the hold to its own end.
+    pub failure_keeps: bool,
+}
+
+impl PaymentPolicy {
+    /// How far a started payment prolongs a hold.
+    pub fn window(self) -> time::Duration {
+        time::Duration::seconds(i64::try_from(self.window_s).unwrap_or(i64::MAX))
+    }
 }
 
 /// How long a hold may be, in seconds: `min_s ≤ default_s ≤ max_s`.
@@ -63,6 +82,8 @@ pub struct Snapshot {
     pub known: Known,
     /// Events, among the commands', that were decided or kept waiting before this batch.
     pub seen: HashSet<EventKey>,
+    /// Payments that a command names, and those of the orders that a payment or a cancel names.
+    pub payments: Vec<Payment>,
     /// Documents, among the commands', that were taken before this batch, by full subject and reference.
     pub documents: HashMap<(std::sync::Arc<str>, Text), Digest>,
     /// Shipments, among the commands', that were taken before this batch.

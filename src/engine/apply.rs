@@ -11,7 +11,8 @@ use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{
-    StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, shipments, stock, waiting,
+    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, reviews, shipments, stock,
+    waiting,
 };
 
 /// What was written.
@@ -31,6 +32,7 @@ pub(super) async fn apply(
     now: Timestamp,
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
+    payments::write(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
     shipments::file_many(connection, &decision.shipments, now).await?;
     inbox::forget_many(connection, &decision.forgotten).await?;
@@ -146,6 +148,9 @@ fn count(decision: &Decision, refused: &[(&Message, &Refusal)]) {
     let mut decided: BTreeMap<&str, u64> = BTreeMap::new();
     for answer in &decision.answers {
         *decided.entry(answer.what.word()).or_default() += 1;
+    }
+    if !decision.refunds.is_empty() {
+        decided.insert("refund_required", decision.refunds.len() as u64);
     }
     for (what, count) in decided {
         metrics::counter!(names::DECIDED, "outcome" => what).increment(count);

@@ -248,9 +248,11 @@ impl<'a> Work<'a> {
             let replayed = match outcome {
                 Outcome::Refused(refusal) => Replayed::Refused(refusal.clone()),
                 Outcome::Waiting | Outcome::UnderReview(_) => Replayed::Waiting,
-                Outcome::Answered(_) | Outcome::Applied | Outcome::Redelivered(_) | Outcome::Attended => {
-                    Replayed::Processed
-                }
+                Outcome::Answered(_)
+                | Outcome::Applied
+                | Outcome::Noted(_)
+                | Outcome::Redelivered(_)
+                | Outcome::Attended => Replayed::Processed,
             };
             Some((self.items[(*place)?].replays?, replayed))
         });

@@ -8,11 +8,11 @@ use time::Duration;
 
 use super::claim::Claims;
 use crate::domain::{
-    Batch, Channel, Command, Condition, Kind, Known, OrderKey, Return, ShipmentKey, Sku, Snapshot, StockKey,
-    StockTable, Text, Timestamp, Warehouse,
+    Batch, Channel, Command, Condition, Kind, Known, OrderKey, OrderState, Payment, PaymentState, Return, ShipmentKey,
+    Sku, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
 };
 use crate::store::stock::Wanted;
-use crate::store::{Locking, StoreError, inbox, known, routes, shipments, stock};
+use crate::store::{Locking, StoreError, inbox, known, payments, routes, shipments, stock};
 
 /// How long a new order may wait for locks before its hold is counted from then on instead of from its claim.
 const UNNOTICED: Duration = Duration::milliseconds(250);
@@ -43,6 +43,7 @@ pub(super) async fn gather(
         Locking::SkipLocked => stock::missed(connection, &wanted, &locked).await?,
     };
     let known = known_of(connection, commands(), &locked).await?;
+    let payments = payments_of(connection, commands()).await?;
     let documents = inbox::documents(connection, &documents_named(commands())).await?;
     let shipments = shipments::load_many(connection, &shipments_named(commands())).await?;
     let snapshot = Snapshot {
@@ -54,6 +55,7 @@ pub(super) async fn gather(
         routes,
         known,
         seen: claims.seen,
+        payments,
         documents,
         shipments,
     };
@@ -70,6 +72,7 @@ fn channels_that_choose<'a>(commands: impl Iterator<Item = &'a Command>) -> BTre
         .filter_map(|command| match &command.kind {
             Kind::Create(create) => create.lines.iter().any(|line| line.warehouse.is_none()).then_some(&create.order),
             Kind::Renew(renew) => Some(&renew.order),
+            Kind::Payment(report) => (report.says == PaymentState::Succeeded).then_some(&report.order),
             _ => None,
         })
         .map(|order| order.channel.clone())
@@ -95,6 +98,13 @@ fn wanted_rows<'a>(
                     wanted.candidates(&line.sku, line.named.then_some(&line.warehouse), &renew.order);
                 }
             }
+            // Only money that comes late needs more than the rows the order has; whether it does is known when all locks are taken.
+            Kind::Payment(report) if report.says == PaymentState::Succeeded => {
+                let order = claims.orders.get(&report.order).filter(|order| may_be_had_again(order.stored.state));
+                for line in order.into_iter().flat_map(|order| &order.lines) {
+                    wanted.candidates(&line.sku, line.named.then_some(&line.warehouse), &report.order);
+                }
+            }
             Kind::Receive(receipt) => wanted.all(receipt.lines.iter().map(|line| &line.sku), &receipt.warehouse),
             Kind::WriteOff(write_off) => wanted.all(write_off.lines.iter().map(|line| &line.sku), &write_off.warehouse),
             Kind::Count(count) => wanted.all(count.lines.iter().map(|line| &line.sku), &count.warehouse),
@@ -104,13 +114,39 @@ fn wanted_rows<'a>(
             }
             Kind::Ship(shipment) => wanted.all(shipment.lines.iter().map(|line| &line.sku), &shipment.key.warehouse),
             Kind::Return(returned) => wanted.all(resellable(returned), &returned.warehouse),
-            Kind::Cancel(_) | Kind::Expire(_) | Kind::Wake(_) => {}
+            Kind::Cancel(_) | Kind::Payment(_) | Kind::Expire(_) | Kind::Wake(_) => {}
         }
     }
     for line in claims.orders.values().flat_map(|order| &order.lines) {
         wanted.row(&line.sku, &line.warehouse);
     }
     wanted.sorted()
+}
+
+/// Whether an order in this state, or a hold that has ended by the time all locks are taken, may have to be had again.
+fn may_be_had_again(state: OrderState) -> bool {
+    matches!(state, OrderState::Held | OrderState::Expired | OrderState::Released)
+}
+
+/// Payments that are named, and those of the orders that a payment or a cancel names.
+async fn payments_of(
+    connection: &mut PgConnection,
+    commands: impl Iterator<Item = &Command>,
+) -> Result<Vec<Payment>, StoreError> {
+    let (mut orders, mut named) = (BTreeSet::new(), BTreeSet::new());
+    for command in commands {
+        match &command.kind {
+            Kind::Payment(report) => {
+                orders.insert(report.order.clone());
+                named.insert(report.key.clone());
+            }
+            Kind::Cancel(cancel) => {
+                orders.insert(cancel.order.clone());
+            }
+            _ => {}
+        }
+    }
+    payments::load_many(connection, &orders, &named).await
 }
 
 /// By SKU, the warehouses wanted; none means all of them.

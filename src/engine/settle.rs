@@ -20,6 +20,7 @@ use super::batch::{Item, Replayed, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
 use super::turnstile::{Pass, Turnstile};
 use crate::domain::{Policy, Reason, Refusal};
+use crate::messages::Signatures;
 use crate::ops::metrics as names;
 use crate::store::{Fault, Locking, Pool, StoreError};
 
@@ -37,6 +38,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 pub struct Engine {
     policy: Policy,
     reply_prefixes: Vec<String>,
+    signatures: Signatures,
     patience: Patience,
 }
 
@@ -74,9 +76,10 @@ enum Part {
 }
 
 impl Engine {
-    /// An engine by these rules. Direct replies go only to subjects that begin with one of the prefixes.
-    pub fn new(policy: Policy, reply_prefixes: Vec<String>) -> Self {
-        Self { policy, reply_prefixes, patience: Patience::default() }
+    /// An engine by these rules. Direct replies go only to subjects that begin with one of the prefixes. Messages of providers that sign are
+    /// taken only with a signature that holds.
+    pub fn new(policy: Policy, reply_prefixes: Vec<String>, signatures: Signatures) -> Self {
+        Self { policy, reply_prefixes, signatures, patience: Patience::default() }
     }
 
     /// Decides a batch in stream order. Every item gets a verdict; at `stop`, what would have to wait is given back instead.
@@ -89,6 +92,7 @@ impl Engine {
         mut items: Vec<Item>,
         stop: &CancellationToken,
     ) -> Result<Settled, TurnLost> {
+        self.judge_signatures(&mut items);
         let mut settled = Settled { verdicts: vec![Verdict::Nak(LATER); items.len()], ..Settled::default() };
         let mut parts = self.parts(&items);
         while let Some(places) = parts.pop() {
@@ -124,6 +128,15 @@ impl Engine {
             }
         }
         Ok(settled)
+    }
+
+    /// Refuses what is not signed as it must be, before anything of its body counts.
+    fn judge_signatures(&self, items: &mut [Item]) {
+        for item in items {
+            if let Some(Err(refusal)) = item.message.as_ref().map(|message| self.signatures.judge(message)) {
+                item.asked = Err(refusal);
+            }
+        }
     }
 
     /// The batch in one part, or around messages that failed too often. The last is taken first.

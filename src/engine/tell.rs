@@ -16,6 +16,7 @@ pub(super) struct Telling {
     at: Timestamp,
     stock: Vec<(Told, Option<String>)>,
     answers: Vec<(Told, Option<String>)>,
+    refunds: Vec<(Told, Option<String>)>,
     reviews: Vec<(Told, Option<String>)>,
 }
 
@@ -47,6 +48,11 @@ impl Telling {
                 .iter()
                 .map(|answer| (messages::answer(answer, Uuid::now_v7(), at), trace(answer.cause)))
                 .collect(),
+            refunds: decision
+                .refunds
+                .iter()
+                .map(|refund| (messages::refund_required(refund, Uuid::now_v7(), at), trace(Some(refund.cause))))
+                .collect(),
             reviews: decision.reviews.iter().zip(review_ids).filter_map(review).collect(),
         }
     }
@@ -57,7 +63,10 @@ impl Telling {
         let parcel = |entries| Parcel { at_us, entries };
         Ok(vec![
             (Lane::Stock, parcel(self.stock.iter().map(entry).collect())),
-            (Lane::Reservations, parcel(self.answers.iter().chain(&self.reviews).map(entry).collect())),
+            (
+                Lane::Reservations,
+                parcel(self.answers.iter().chain(&self.refunds).chain(&self.reviews).map(entry).collect()),
+            ),
             (Lane::Dead, parcel(dead_letters.iter().map(|id| Entry::DeadLetter(*id)).collect())),
         ])
     }
@@ -75,7 +84,9 @@ impl Telling {
             let Some(to) = origins[index].and_then(|message| reply_to(message, prefixes)) else { continue };
             let body = match outcome {
                 Outcome::Answered(place) => self.answers[*place].0.body.clone(),
-                Outcome::Redelivered(Some(answer)) => messages::answer(answer, Uuid::now_v7(), self.at).body,
+                Outcome::Redelivered(Some(answer)) | Outcome::Noted(answer) => {
+                    messages::answer(answer, Uuid::now_v7(), self.at).body
+                }
                 Outcome::Refused(refusal) => messages::reply_error(refusal),
                 Outcome::Applied | Outcome::Redelivered(None) => {
                     let command = work.command(index);
@@ -112,6 +123,7 @@ fn rows_of(kind: &Kind) -> Vec<StockKey> {
         Kind::Create(_)
         | Kind::Renew(_)
         | Kind::Cancel(_)
+        | Kind::Payment(_)
         | Kind::Ship(_)
         | Kind::Return(_)
         | Kind::Expire(_)

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::instant::WireTime;
-use crate::domain::{AskedSlot, Finding, LineView, Qty, ReviewSubject, Shortage, Stock, StockKey};
+use crate::domain::{AskedSlot, Finding, LineView, Money, Qty, ReviewSubject, Shortage, Stock, StockKey};
 
 /// The body as JSON.
 pub(super) fn to_json(body: &impl Serialize) -> Vec<u8> {
@@ -127,6 +127,31 @@ impl<'a> Missing<'a> {
 }
 
 #[derive(Serialize)]
+pub(super) struct RefundBody<'a> {
+    pub(super) event_id: Uuid,
+    pub(super) channel: &'a str,
+    pub(super) order_ref: &'a str,
+    pub(super) payment_id: &'a str,
+    pub(super) amount: Option<Amount<'a>>,
+    pub(super) lines: Lines<'a>,
+    pub(super) reason: &'static str,
+    pub(super) occurred_at: WireTime,
+}
+
+/// An amount of money.
+#[derive(Serialize)]
+pub(super) struct Amount<'a> {
+    amount: i64,
+    currency: &'a str,
+}
+
+impl<'a> Amount<'a> {
+    pub(super) fn of(money: &'a Money) -> Self {
+        Self { amount: money.amount, currency: money.currency.as_str() }
+    }
+}
+
+#[derive(Serialize)]
 pub(super) struct ReviewOpened<'a> {
     pub(super) event_id: Uuid,
     pub(super) review_id: i64,
@@ -141,6 +166,7 @@ pub(super) struct ReviewOpened<'a> {
 #[serde(untagged)]
 pub(super) enum About<'a> {
     Order { channel: &'a str, order_ref: &'a str },
+    Payment { provider: &'a str, payment_id: &'a str, channel: &'a str, order_ref: &'a str },
     Message { subject: &'a str, event_id: &'a str, rows: Vec<Row<'a>> },
     Finding(FindingBody<'a>),
 }
@@ -151,6 +177,12 @@ impl<'a> About<'a> {
             ReviewSubject::Order(order) => {
                 Self::Order { channel: order.channel.as_str(), order_ref: order.order_ref.as_str() }
             }
+            ReviewSubject::Payment(payment, order) => Self::Payment {
+                provider: payment.provider.as_str(),
+                payment_id: payment.payment_id.as_str(),
+                channel: order.channel.as_str(),
+                order_ref: order.order_ref.as_str(),
+            },
             ReviewSubject::Message { subject, event_id, rows } => {
                 Self::Message { subject, event_id: event_id.as_str(), rows: rows.iter().map(Row::of).collect() }
             }
@@ -167,6 +199,10 @@ pub(super) struct FindingBody<'a> {
     channel: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     order_ref: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    provider: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payment_id: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     reservation_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -194,6 +230,8 @@ impl<'a> FindingBody<'a> {
             invariant: finding.invariant,
             channel: place.channel.as_deref(),
             order_ref: place.order_ref.as_deref(),
+            provider: place.provider.as_deref(),
+            payment_id: place.payment_id.as_deref(),
             reservation_id: place.reservation_id,
             step_id: place.step_id,
             sku: place.sku.as_deref(),

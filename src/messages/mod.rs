@@ -2,7 +2,7 @@
 //!
 //! [`decode`] turns a message into a [`Command`], or into the [`Refusal`] that its dead letter carries. The first fault in this sequence is
 //! the one that is told: too large, unknown subject, malformed JSON, no event id, another token than the subject's, an invalid field.
-//! [`answer`], [`stock_changed`] and [`review_opened`] turn what was decided into the events that the world is told.
+//! [`answer`], [`stock_changed`], [`refund_required`] and [`review_opened`] turn what was decided into the events that the world is told.
 
 mod bodies;
 mod dead;
@@ -16,8 +16,10 @@ mod lines;
 mod message;
 mod order;
 mod outbound;
+mod payment;
 mod percent;
 mod shipment;
+mod signature;
 mod subject;
 #[cfg(test)]
 mod tests;
@@ -28,9 +30,10 @@ pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, 
 pub use instant::{WireTime, parse as parse_instant};
 pub use message::Message;
 pub use outbound::{
-    Told, answer, finding, headers, read_stock_changed, reply, reply_error, reply_stock, review_opened, review_subject,
-    stock_changed,
+    Told, answer, finding, headers, read_stock_changed, refund_required, reply, reply_error, reply_stock,
+    review_opened, review_subject, stock_changed,
 };
+pub use signature::Signatures;
 pub use subject::{ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject};
 
 use crate::domain::{Channel, Command, EventKey, Kind, Reason, Refusal};
@@ -75,7 +78,7 @@ fn route(subject: &str) -> Result<(&str, Decode), Refusal> {
     else {
         return Err(unknown());
     };
-    // Channels and warehouses are tokens of one form.
+    // Channels, providers and warehouses are tokens of one form.
     if Channel::new(token).is_err() {
         return Err(unknown());
     }
@@ -83,6 +86,7 @@ fn route(subject: &str) -> Result<(&str, Decode), Refusal> {
         "order" => order::decoder(verb),
         "inventory" => inventory::decoder(verb),
         "shipment" => shipment::decoder(verb),
+        "payment" => payment::decoder(verb),
         _ => None,
     };
     Ok((token, decoder.ok_or_else(unknown)?))

@@ -51,7 +51,7 @@ fn payment(field: &Field<'_, '_>) -> Result<PaymentMode, Refusal> {
     PaymentMode::from_word(field.text()?).ok_or_else(|| field.invalid("must be online, prepaid or on_delivery"))
 }
 
-fn money(field: Field<'_, '_>) -> Result<Money, Refusal> {
+pub(super) fn money(field: Field<'_, '_>) -> Result<Money, Refusal> {
     let money = field.into_object()?;
     let amount = money.require("amount")?.whole(0..=i64::MAX)?;
     let currency = money.require("currency")?;

@@ -5,14 +5,14 @@ use async_nats::header::{HeaderName, HeaderValue, NATS_MESSAGE_ID};
 use uuid::Uuid;
 
 use super::bodies::{
-    About, ErrorReply, Fault, Figures, FindingBody, Lines, OrderAnswer, ReviewOpened, Shortages, StockChanged,
-    StockReply, to_json,
+    About, Amount, ErrorReply, Fault, Figures, FindingBody, Lines, OrderAnswer, RefundBody, ReviewOpened, Shortages,
+    StockChanged, StockReply, to_json,
 };
 use super::instant::WireTime;
 use super::subject::stock_subject;
 use crate::domain::{
-    Answer, AnswerReason, EventId, Finding, Refusal, Review, ReviewSubject, Stock, StockChange, StockKey, Timestamp,
-    What,
+    Answer, AnswerReason, EventId, Finding, RefundRequired, Refusal, Review, ReviewSubject, Stock, StockChange,
+    StockKey, Timestamp, What,
 };
 
 /// An event to tell.
@@ -40,6 +40,24 @@ pub fn stock_changed(change: &StockChange, event_id: Uuid, at: Timestamp) -> Tol
         body: to_json(&StockChanged {
             event_id,
             figures: Figures::of(&change.key, &change.after),
+            occurred_at: WireTime(at),
+        }),
+    }
+}
+
+/// Money that is to be given back.
+pub fn refund_required(refund: &RefundRequired, event_id: Uuid, at: Timestamp) -> Told {
+    Told {
+        event_id,
+        subject: format!("refund.required.{}", refund.key.provider),
+        body: to_json(&RefundBody {
+            event_id,
+            channel: refund.order.channel.as_str(),
+            order_ref: refund.order.order_ref.as_str(),
+            payment_id: refund.key.payment_id.as_str(),
+            amount: refund.amount.as_ref().map(Amount::of),
+            lines: Lines(&refund.lines),
+            reason: refund.reason.word(),
             occurred_at: WireTime(at),
         }),
     }

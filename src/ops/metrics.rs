@@ -46,7 +46,7 @@ pub const DEAD_LETTERS_PRUNED: &str = "lastunit_dead_letters_pruned_total";
 /// Age of the oldest transaction in the database that keeps dead rows from being removed, 0 without any. Gauge.
 pub const OLDEST_SNAPSHOT_SECONDS: &str = "lastunit_oldest_snapshot_seconds";
 
-/// What the last audit of this copy found. Gauge; label `invariant`, 1 to 7. Anything above 0 should page somebody.
+/// What the last audit of this copy found. Gauge; label `invariant`, 1 to 9. Anything above 0 should page somebody.
 pub const AUDIT_FINDINGS: &str = "lastunit_audit_findings";
 /// When the last audit of this copy ended, in seconds since 1970. Gauge.
 pub const AUDIT_LAST_TIME: &str = "lastunit_audit_last_timestamp_seconds";

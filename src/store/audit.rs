@@ -51,6 +51,8 @@ pub enum Sweep {
     Waiting,
     /// Invariant 7: versions.
     Versions,
+    /// Invariant 9.
+    Money,
 }
 
 impl Sweep {
@@ -76,6 +78,7 @@ impl Sweep {
             Self::Once => 5,
             Self::Waiting => 6,
             Self::Versions => 7,
+            Self::Money => 9,
         }
     }
 
@@ -92,6 +95,7 @@ impl Sweep {
             Self::Once => include_str!("audit_5_once.sql"),
             Self::Waiting => include_str!("audit_6_waiting.sql"),
             Self::Versions => include_str!("audit_7_versions.sql"),
+            Self::Money => include_str!("audit_9_money.sql"),
         }
     }
 }
@@ -137,6 +141,8 @@ struct SweptRow {
     warehouse: Option<String>,
     channel: Option<String>,
     order_ref: Option<String>,
+    provider: Option<String>,
+    payment_id: Option<String>,
     reservation_id: Option<i64>,
     step_id: Option<i64>,
     stream: Option<String>,
@@ -154,6 +160,8 @@ impl SweptRow {
             warehouse: self.warehouse,
             channel: self.channel,
             order_ref: self.order_ref,
+            provider: self.provider,
+            payment_id: self.payment_id,
             reservation_id: self.reservation_id,
             step_id: self.step_id,
             stream: self.stream,

@@ -21,6 +21,7 @@ pub mod migrate;
 pub mod newest;
 pub mod orders;
 pub mod outbox;
+pub mod payments;
 pub mod pool;
 pub mod replays;
 pub mod reservations;

@@ -69,6 +69,7 @@ fn question(review: &Review) -> (&'static str, String) {
 fn cause(subject: &ReviewSubject) -> String {
     match subject {
         ReviewSubject::Order(order) => format!("order\t{}\t{}", order.channel, order.order_ref),
+        ReviewSubject::Payment(payment, _) => format!("payment\t{}\t{}", payment.provider, payment.payment_id),
         ReviewSubject::Message { subject, event_id, .. } => format!("message\t{subject}\t{event_id}"),
         ReviewSubject::Finding(finding) => finding.cause(),
     }

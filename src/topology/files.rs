@@ -27,6 +27,7 @@ pub(super) const SHIPPED: &[(&str, &str)] = shipped![
     "RESERVATIONS.stream.json",
     "DEAD.stream.json",
     "ORDERS.lastunit-orders.consumer.json",
+    "PAYMENTS.lastunit-payments.consumer.json",
     "INVENTORY.lastunit-inventory.consumer.json",
     "SHIPMENTS.lastunit-shipments.consumer.json",
 ];

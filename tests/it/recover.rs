@@ -71,6 +71,7 @@ async fn a_base_that_went_back_in_time_is_recovered() {
     let rewound = json!([
         { "stream": "INVENTORY", "consumer": "lastunit-inventory", "delivered_again": 2, "gone_before": null },
         { "stream": "ORDERS", "consumer": "lastunit-orders", "delivered_again": 1_007, "gone_before": null },
+        { "stream": "PAYMENTS", "consumer": "lastunit-payments", "delivered_again": 0, "gone_before": null },
         { "stream": "SHIPMENTS", "consumer": "lastunit-shipments", "delivered_again": 0, "gone_before": null },
     ]);
     assert_eq!(sorted(&done["consumers"]), sorted(&rewound));

@@ -54,7 +54,7 @@ fn secrets_that_are_no_secrets_are_told_without_their_text() {
         [
             "nats.token: the secret is empty",
             "channels.c.kind: is missing",
-            "payments.p.webhook_secret: is not base64, with or without whsec_ before it",
+            "payments.p.webhook_secret: is not base64, with or without whsec_ before it, one secret a line",
             "http.token: holds more than visible ASCII characters",
         ]
     );

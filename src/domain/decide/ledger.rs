@@ -10,6 +10,7 @@ use crate::domain::decision::{
 };
 use crate::domain::names::{Channel, EventId, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
+use crate::domain::payment::{PaymentKey, RefundReason, RefundRequired};
 use crate::domain::shipment::{FiledShipment, ParcelLine};
 use crate::domain::snapshot::{Known, Policy};
 use crate::domain::stock::{Stock, StockKey, StockTable};
@@ -50,6 +51,9 @@ impl Entry {
         let reason = match self.row.state {
             OrderState::Rejected => self.row.rejection.map(AnswerReason::Rejected),
             OrderState::Expired => Some(AnswerReason::HoldEnded),
+            OrderState::Released if self.lines.iter().any(Reservation::can_be_had_again) => {
+                Some(AnswerReason::PaymentFailed)
+            }
             OrderState::Released => Some(AnswerReason::Cancelled),
             _ => None,
         };
@@ -79,7 +83,7 @@ impl Entry {
     }
 }
 
-fn view(line: &Reservation) -> LineView {
+pub(super) fn view(line: &Reservation) -> LineView {
     LineView {
         sku: line.sku.clone(),
         warehouse: line.warehouse.clone(),
@@ -240,6 +244,18 @@ impl Ledger {
     pub fn tell(&mut self, answer: Answer) -> usize {
         self.decision.answers.push(answer);
         self.decision.answers.len() - 1
+    }
+
+    /// Requires a refund.
+    pub fn require_refund(&mut self, refund: RefundRequired) {
+        self.decision.refunds.push(refund);
+    }
+
+    /// Settles what this batch required back of a payment.
+    pub fn settle_refunds(&mut self, key: &PaymentKey, settles: impl Fn(RefundReason) -> bool) {
+        for refund in self.decision.refunds.iter_mut().filter(|refund| refund.key == *key && settles(refund.reason)) {
+            refund.settled = true;
+        }
     }
 
     /// Asks a person; its place is the outcome.

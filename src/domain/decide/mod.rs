@@ -8,7 +8,9 @@ mod choose;
 mod inventory;
 mod ledger;
 mod orders;
+mod payments;
 mod shipments;
+mod till;
 
 #[cfg(test)]
 mod tests;
@@ -22,6 +24,7 @@ use super::names::Text;
 use super::order::OrderKey;
 use super::snapshot::{Policy, Snapshot};
 use ledger::{Entry, Ledger, Rules};
+use till::Till;
 
 /// What is to be decided together.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +65,7 @@ struct Work<'a> {
     rules: Rules<'a>,
     ledger: Ledger,
     orders: HashMap<OrderKey, Entry>,
+    till: Till,
     seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
     shipments: shipments::Taken,
@@ -83,6 +87,7 @@ impl<'a> Work<'a> {
             rules: Rules { policy, now: snapshot.now, hold_from: snapshot.hold_from, routes: snapshot.routes },
             ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock),
             orders: snapshot.orders.into_iter().map(|(key, order)| (key.clone(), Entry::new(key, order))).collect(),
+            till: Till::new(snapshot.payments),
             seen: snapshot.seen,
             documents: snapshot.documents,
             shipments: snapshot.shipments,
@@ -178,7 +183,7 @@ impl<'a> Work<'a> {
             Kind::Receive(_) | Kind::WriteOff(_) | Kind::Count(_) | Kind::Transfer(_) => {
                 inventory::take(command, index, &mut self.ledger, &mut self.documents)
             }
-            Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Ship(_) | Kind::Return(_) => {
+            Kind::Create(_) | Kind::Renew(_) | Kind::Cancel(_) | Kind::Payment(_) | Kind::Ship(_) | Kind::Return(_) => {
                 self.decide_order(index, command)
             }
         }
@@ -197,7 +202,14 @@ impl<'a> Work<'a> {
             Kind::Create(create) => Some(orders::create(&ask, create, entry, &mut self.ledger)),
             _ if !entry.born => None,
             Kind::Renew(renew) => Some(orders::renew(&ask, renew, entry, &mut self.ledger)),
-            Kind::Cancel(cancel) => Some(orders::cancel(&ask, cancel, entry, &mut self.ledger)),
+            Kind::Cancel(cancel) => {
+                let outstanding = payments::outstanding(entry);
+                let paid_here = self.till.is_paid(key);
+                let outcome = orders::cancel(&ask, cancel, entry, &mut self.ledger, paid_here);
+                payments::after_cancel(&ask, &outstanding, entry, &mut self.ledger, &mut self.till);
+                Some(outcome)
+            }
+            Kind::Payment(report) => Some(payments::take(&ask, report, entry, &mut self.ledger, &mut self.till)),
             Kind::Ship(shipment) => shipments::ship(&ask, shipment, entry, &mut self.ledger, &mut self.shipments),
             Kind::Return(_) if shipment_waits => None,
             Kind::Return(returned) => Some(shipments::take_back(&ask, returned, entry, &mut self.ledger)),
@@ -224,6 +236,7 @@ impl<'a> Work<'a> {
 
     fn finish(self) -> Decision {
         let mut decision = self.ledger.finish();
+        self.till.finish(&mut decision);
         decision.forgotten = forgotten(self.batch, &self.outcomes, &self.seen);
         decision.outcomes = self.outcomes;
         for entry in self.orders.into_values() {

@@ -160,15 +160,11 @@ fn reject(
 pub(super) fn renew(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     match entry.row.state {
         OrderState::Held => prolong(ask, renew, entry, ledger),
-        OrderState::Expired | OrderState::Released if entry.lines.iter().any(can_be_had_again) => {
+        OrderState::Expired | OrderState::Released if entry.lines.iter().any(Reservation::can_be_had_again) => {
             have_again(ask, renew, entry, ledger)
         }
         _ => ask.tell_present(entry, ledger),
     }
-}
-
-fn can_be_had_again(line: &Reservation) -> bool {
-    !line.cancelled && matches!(line.state, ReservationState::Expired | ReservationState::Released)
 }
 
 fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
@@ -187,13 +183,31 @@ fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Le
 fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     if !ask.rules.policy.accept_orders {
         let reason = Some(AnswerReason::Rejected(Rejection::NotAccepting));
-        let answer = Answer { reason, ..entry.present(ask.index, ask.event) };
+        let answer = Answer { what: What::Expired, reason, ..entry.present(ask.index, ask.event) };
         return Outcome::Answered(ledger.tell(answer));
     }
+    let warehouses = match choose_again(ask, entry, ledger) {
+        Ok(warehouses) => warehouses,
+        Err(shortages) => {
+            let reason = Some(AnswerReason::HoldEnded);
+            let present = entry.present(ask.index, ask.event);
+            let answer = Answer { what: What::Expired, reason, shortages, ..present };
+            return Outcome::Answered(ledger.tell(answer));
+        }
+    };
+    hold_again(warehouses, entry, ledger, &ask.why(None));
+    entry.row.held_since = Some(ask.rules.now);
+    entry.row.expires_at = Some(ask.rules.now + ask.rules.policy.hold.clamp(renew.hold_for_s));
+    entry.settle();
+    Outcome::Answered(ledger.tell(ask.answer(entry)))
+}
+
+/// A warehouse for each line that can be had again, or what is missing. Nothing is held yet.
+pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Vec<Shortage>> {
     let wanted: Vec<Wanted<'_>> = entry
         .lines
         .iter()
-        .filter(|line| can_be_had_again(line))
+        .filter(|line| line.can_be_had_again())
         .map(|line| Wanted {
             sku: &line.sku,
             qty: line.qty,
@@ -201,26 +215,28 @@ fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut
             before: Some(&line.warehouse),
         })
         .collect();
-    let warehouses = match choose(&wanted, &entry.key.channel, ask.rules, ledger) {
-        Ok(warehouses) => warehouses,
-        Err(short) => {
-            ledger.fell_short(short.rows);
-            let answer = Answer { shortages: short.shortages, ..entry.present(ask.index, ask.event) };
-            return Outcome::Answered(ledger.tell(answer));
-        }
-    };
-    for (line, warehouse) in entry.lines.iter_mut().filter(|line| can_be_had_again(line)).zip(warehouses) {
-        line.warehouse = warehouse;
-        ledger.step(line, ReservationState::Held, line.qty, &ask.why(None));
-    }
-    entry.row.held_since = Some(ask.rules.now);
-    entry.row.expires_at = Some(ask.rules.now + ask.rules.policy.hold.clamp(renew.hold_for_s));
-    entry.settle();
-    Outcome::Answered(ledger.tell(ask.answer(entry)))
+    choose(&wanted, &entry.key.channel, ask.rules, ledger).map_err(|short| {
+        ledger.fell_short(short.rows);
+        short.shortages
+    })
 }
 
-/// What is outstanding is given back, whole or as named.
-pub(super) fn cancel(ask: &Ask<'_>, cancel: &CancelOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
+/// Holds every line that can be had again, each in its warehouse.
+pub(super) fn hold_again(warehouses: Vec<Warehouse>, entry: &mut Entry, ledger: &mut Ledger, why: &Why<'_>) {
+    for (line, warehouse) in entry.lines.iter_mut().filter(|line| line.can_be_had_again()).zip(warehouses) {
+        line.warehouse = warehouse;
+        ledger.step(line, ReservationState::Held, line.qty, why);
+    }
+}
+
+/// What is outstanding is given back, whole or as named. `paid_here` is whether a payment that is known here pays the order.
+pub(super) fn cancel(
+    ask: &Ask<'_>,
+    cancel: &CancelOrder,
+    entry: &mut Entry,
+    ledger: &mut Ledger,
+    paid_here: bool,
+) -> Outcome {
     match entry.row.state {
         OrderState::Rejected | OrderState::Awaited => return ask.tell_present(entry, ledger),
         OrderState::Released | OrderState::Expired => {
@@ -243,7 +259,7 @@ pub(super) fn cancel(ask: &Ask<'_>, cancel: &CancelOrder, entry: &mut Entry, led
         give_back(&mut entry.lines[place], qty, &ask.why(Some(reason.clone())), ledger);
     }
     entry.settle();
-    if was_confirmed && entry.row.payment == PaymentMode::Prepaid {
+    if was_confirmed && entry.row.payment == PaymentMode::Prepaid && !paid_here {
         ask_for_refund_elsewhere(ask, entry, ledger);
     }
     let answer = Answer { what: What::Released, reason: Some(AnswerReason::Cancelled), ..ask.answer(entry) };

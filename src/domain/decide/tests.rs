@@ -8,6 +8,7 @@ mod expiry;
 mod inventory;
 mod model;
 mod parcels;
+mod payments;
 mod random;
 mod renew;
 mod repeats;

@@ -3,6 +3,7 @@
 mod broken;
 mod clean;
 mod memory;
+mod money;
 mod parcels;
 mod reading;
 mod schedule;

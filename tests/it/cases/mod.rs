@@ -12,6 +12,7 @@ mod expiry;
 mod inventory;
 mod names;
 mod parcels;
+mod payments;
 mod plans;
 mod rejections;
 mod renewals;
@@ -75,6 +76,12 @@ impl Stage {
     async fn restart(&mut self, meanwhile: impl AsyncFnOnce(&Shop)) {
         assert_eq!(self.program.terminate().await, Some(0));
         meanwhile(&self.shop).await;
+        self.program = self.launch.ready(&["run"]).await;
+    }
+
+    /// Starts the program, which has ended, in another way.
+    async fn restart_with(&mut self, launch: Launch) {
+        self.launch = launch;
         self.program = self.launch.ready(&["run"]).await;
     }
 

@@ -32,9 +32,10 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
+const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 84] = [
+const STATEMENTS: [Statement; 90] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -113,6 +114,33 @@ const STATEMENTS: [Statement; 84] = [
         &[("outbox", &["sent_at"]), ("outbox", &["stream"])],
     ),
     statement("outbox_unsent", "text, bigint, bigint", &[("outbox", &["stream", "id"])]),
+    statement(
+        "payments_insert",
+        "text[], text[], text[], text[], text[], bigint[], text[], bigint[], boolean[], timestamptz",
+        &[],
+    ),
+    statement(
+        "payments_load",
+        "text[], text[], text[], text[]",
+        &[
+            ("payment", &["order_ref", "channel"]),
+            PAYMENT,
+            ("payment_report", &["payment_id", "provider"]),
+            ("refund_required", &["payment_id", "provider"]),
+        ],
+    ),
+    statement("payments_report", "text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
+    statement(
+        "payments_update",
+        "text[], text[], text[], bigint[], text[], bigint[], text[], bigint[], boolean[], timestamptz",
+        &[PAYMENT],
+    ),
+    statement("refunds_require", "text[], text[], text[], text[], bigint[], text[], boolean[], timestamptz", &[]),
+    statement(
+        "refunds_settle",
+        "text[], text[], boolean[], timestamptz",
+        &[("refund_required", &["payment_id", "provider"])],
+    ),
     statement("broker_acknowledge", "text[]", &[]),
     statement("broker_forget", "text[]", &[]),
     statement("broker_losses", "", &[]),
@@ -194,7 +222,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit reads whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 12] = [
+const AUDIT: [Statement; 13] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -206,11 +234,15 @@ const AUDIT: [Statement; 12] = [
     statement("audit_5_once", "", &[]),
     statement("audit_6_waiting", "", &[]),
     statement("audit_7_versions", "", &[]),
+    statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 14] = [
+const GROWING: [&str; 17] = [
+    "payment",
+    "payment_report",
+    "refund_required",
     "review_item",
     "sales_order",
     "reservation",
@@ -298,6 +330,12 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT 'web', n::text, 'S', 'main', '', n::text, now()",
         "INSERT INTO parcel_line (reservation_id, sku, warehouse, kind, qty, event_id, at)
          SELECT n, 'sku' || n % 1000, 'main', 'shipped', 1, n::text, now()",
+        "INSERT INTO payment (provider, payment_id, channel, order_ref, state, updated_at)
+         SELECT 'stripe', 'P' || n, 'web', n::text, 'succeeded', now()",
+        "INSERT INTO payment_report (provider, payment_id, verb, event_id, at)
+         SELECT 'stripe', 'P' || n, 'succeeded', n::text, now()",
+        "INSERT INTO refund_required (provider, payment_id, reason, event_id, at)
+         SELECT 'stripe', 'P' || n, 'cancelled', n::text, now()",
         "INSERT INTO review_item (kind, cause, subject, detail, opened_at)
          SELECT 'oversold', n::text, '{}', '', now()",
         "INSERT INTO waiting_message

@@ -24,12 +24,13 @@ async fn warned_of(program: &Program, names: &[&str]) {
     assert_eq!(program.metric("lastunit_broker_losses").await, names.len());
 }
 
-const COMMANDS: [&str; 7] = [
+const COMMANDS: [&str; 8] = [
     "INVENTORY",
     "INVENTORY/lastunit-inventory",
     "ORDERS",
     "ORDERS/lastunit-orders",
     "PAYMENTS",
+    "PAYMENTS/lastunit-payments",
     "SHIPMENTS",
     "SHIPMENTS/lastunit-shipments",
 ];
@@ -37,8 +38,12 @@ const TOLD: [&str; 4] = ["DEAD", "RESERVATIONS", "STOCK", "STOCK_LATEST"];
 
 /// A consumer that is made again within a second is taken for the same.
 async fn consumers_are_old(shop: &Shop) {
-    let consumers =
-        [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory"), ("SHIPMENTS", "lastunit-shipments")];
+    let consumers = [
+        ("ORDERS", "lastunit-orders"),
+        ("PAYMENTS", "lastunit-payments"),
+        ("INVENTORY", "lastunit-inventory"),
+        ("SHIPMENTS", "lastunit-shipments"),
+    ];
     for (stream, durable) in consumers {
         let consumer: PullConsumer = shop.js.get_consumer_from_stream(durable, stream).await.unwrap();
         let made_at = consumer.cached_info().created.unix_timestamp();

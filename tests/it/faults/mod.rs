@@ -14,6 +14,7 @@ mod kills;
 mod locks;
 mod lost_broker;
 mod lost_streams;
+mod paid_races;
 mod parcels;
 mod pauses;
 mod poison;

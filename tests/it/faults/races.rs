@@ -8,19 +8,24 @@ use tokio::time::Instant;
 
 use crate::support::{Ground, Launch, PATIENCE, Program, Shop, Told, order, wait_until};
 
-const RACES: usize = 1_000;
+pub(super) const RACES: usize = 1_000;
 /// How far from the end of a hold the other comes, in milliseconds, before and after.
 const SPREAD: std::ops::RangeInclusive<i64> = -40..=40;
 
 /// A thousand SKUs of one unit, each held for a second.
-struct Course {
+pub(super) struct Course {
     _copies: [Program; 2],
-    shop: Shop,
+    pub(super) shop: Shop,
     _ground: Ground,
 }
 
 impl Course {
     async fn laid(sweeper: bool) -> Self {
+        Self::laid_for(sweeper, 1).await
+    }
+
+    /// The same, each held for so many seconds.
+    pub(super) async fn laid_for(sweeper: bool, hold_s: u64) -> Self {
         let ground = Ground::new().await;
         let launch = Launch::new(&ground)
             .config(&format!("[hold]\nmin_s = 1\n[sweeper]\nenabled = {sweeper}\nmax_interval_ms = 10"));
@@ -30,9 +35,9 @@ impl Course {
         for some in skus.chunks(500) {
             shop.count_many(some, "main").await;
         }
-        let holders = (0..RACES).map(|n| {
+        let holders = (0..RACES).map(move |n| {
             let mut body = order(&format!("first-{n}"), &format!("first-{n}"), &format!("S{n}"));
-            body["hold_for_s"] = json!(1);
+            body["hold_for_s"] = json!(hold_s);
             ("order.created.web".to_owned(), body)
         });
         shop.load(holders).all().await;
@@ -41,12 +46,24 @@ impl Course {
 
     /// Publishes around the end of each hold. Returns the races in which that was after the end.
     async fn meets(&self, subject: &str, body: impl Fn(usize) -> Value) -> Vec<usize> {
+        self.meets_within(SPREAD, subject, body).await
+    }
+
+    /// The same, from so many milliseconds before to so many after.
+    pub(super) async fn meets_within(
+        &self,
+        spread: std::ops::RangeInclusive<i64>,
+        subject: &str,
+        body: impl Fn(usize) -> Value,
+    ) -> Vec<usize> {
         wait_until("every hold", PATIENCE, async || {
-            self.shop.number("SELECT count(*) FROM sales_order").await == i64::try_from(RACES).unwrap()
+            self.shop.number("SELECT count(*) FROM sales_order WHERE order_ref LIKE 'first-%'").await
+                == i64::try_from(RACES).unwrap()
         })
         .await;
         let ends: Vec<(String, i64)> = sqlx::query_as(
-            "SELECT order_ref, ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint FROM sales_order",
+            "SELECT order_ref, ceil(extract(epoch FROM expires_at - clock_timestamp()) * 1000000)::bigint FROM sales_order
+             WHERE order_ref LIKE 'first-%'",
         )
         .fetch_all(&self.shop.db)
         .await
@@ -54,7 +71,7 @@ impl Course {
         // Read after the database's clock was: what is published at an end by this clock is published after it by that one.
         let read = Instant::now();
         let shifted = |(order_ref, end_us): (String, i64)| {
-            let shift_ms = fastrand::i64(SPREAD);
+            let shift_ms = fastrand::i64(spread.clone());
             let at = read + Duration::from_micros(u64::try_from(end_us + 1_000 * shift_ms).unwrap_or(0));
             (at, order_ref["first-".len()..].parse::<usize>().unwrap(), shift_ms >= 0)
         };
@@ -73,7 +90,7 @@ impl Course {
     }
 
     /// What was told in the end, by the event it answers, and of timers by order.
-    async fn told(&self) -> (HashMap<String, Told>, HashMap<String, Vec<Told>>) {
+    pub(super) async fn told(&self) -> (HashMap<String, Told>, HashMap<String, Vec<Told>>) {
         let (mut answers, mut timers) = (HashMap::new(), HashMap::<String, Vec<Told>>::new());
         for told in self.shop.first_told("RESERVATIONS").await {
             match told.body["in_reply_to"].as_str() {

@@ -50,6 +50,16 @@ async fn the_service_needs_no_more_than_its_roles_give() {
     checkout.ask("order.created.web", &order("e", "o", "A").to_string()).await.unwrap();
     let held = checkout.hear(|heard| heard.subject == "reservation.held.web").await;
     assert_eq!(held.json()["in_reply_to"], "e");
+    let mut bridge = Wire::log_in(&url, Some(&keys.seed("bridge_stripe")), "_INBOX.bridge-stripe").await.unwrap();
+    bridge.open_inbox().await;
+    bridge.listen("refund.required.stripe").await;
+    let paid = json!({ "event_id": "p", "payment_id": "P", "channel": "web", "order_ref": "o" });
+    bridge.ask("payment.succeeded.stripe", &paid.to_string()).await.unwrap();
+    checkout.hear(|heard| heard.subject == "reservation.confirmed.web").await;
+    let again = json!({ "event_id": "q", "payment_id": "Q", "channel": "web", "order_ref": "o" });
+    bridge.ask("payment.succeeded.stripe", &again.to_string()).await.unwrap();
+    let refund = bridge.hear(|heard| heard.subject == "refund.required.stripe").await;
+    assert_eq!(refund.json()["reason"], "already_paid");
     let taken = analyst.hear(|heard| heard.subject == "stock.changed.main.A").await;
     assert_eq!(taken.json()["available"], 0);
     let mut operator = Wire::log_in(&url, Some(&keys.seed("operator")), "_INBOX.operator").await.unwrap();

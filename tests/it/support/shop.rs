@@ -196,6 +196,7 @@ impl Shop {
     pub async fn settled(&self) {
         wait_until("everything to be decided and told", PATIENCE, async || {
             self.acknowledged("ORDERS", "lastunit-orders").await
+                && self.acknowledged("PAYMENTS", "lastunit-payments").await
                 && self.acknowledged("INVENTORY", "lastunit-inventory").await
                 && self.acknowledged("SHIPMENTS", "lastunit-shipments").await
                 && self.number("SELECT count(*) FROM outbox WHERE sent_at IS NULL").await == 0

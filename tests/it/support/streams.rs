@@ -29,6 +29,7 @@ impl Launch {
             ground,
             &[
                 ("ORDERS.lastunit-orders.consumer.json", "ack_wait", ack_wait()),
+                ("PAYMENTS.lastunit-payments.consumer.json", "ack_wait", ack_wait()),
                 ("INVENTORY.lastunit-inventory.consumer.json", "ack_wait", ack_wait()),
                 ("SHIPMENTS.lastunit-shipments.consumer.json", "ack_wait", ack_wait()),
             ],

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use crate::domain::{
     AskedLine, AskedSlot, CancelLine, CancelOrder, Channel, Command, Condition, Count, CountLine, CreateOrder,
-    Currency, Digest, DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentMode, Qty,
-    Receipt, RenewOrder, Resource, Return, ReturnedLine, Shipment, ShipmentKey, Sku, StockKey, Text, Timestamp,
-    Transfer, Warehouse, WriteOff,
+    Currency, Digest, DocumentKey, EventId, EventKey, Kind, Money, MovedLine, OrderKey, OrderRef, PaymentKey,
+    PaymentMode, PaymentReport, PaymentState, Provider, Qty, Receipt, RenewOrder, Resource, Return, ReturnedLine,
+    Shipment, ShipmentKey, Sku, StockKey, Text, Timestamp, Transfer, Warehouse, WriteOff,
 };
 
 pub(super) fn sku(name: &str) -> Sku {
@@ -81,6 +81,34 @@ pub(super) fn cancel_some(id: &str, order_ref: &str, lines: &[(&str, Qty)]) -> C
     asked("order.cancelled.web", id, Kind::Cancel(cancel))
 }
 
+fn reported(id: &str, payment: &str, order_ref: &str, says: PaymentState) -> Command {
+    let report =
+        PaymentReport { key: payment_key(payment), order: order("web", order_ref), says, amount: None, reason: None };
+    asked(&format!("payment.{}.stripe", says.word()), id, Kind::Payment(report))
+}
+
+/// A payment of the provider `stripe`.
+pub(super) fn payment_key(payment_id: &str) -> PaymentKey {
+    let provider = Provider::new("stripe").expect("a provider");
+    PaymentKey { provider, payment_id: Text::new(payment_id).expect("a payment_id") }
+}
+
+pub(super) fn started(id: &str, payment: &str, order_ref: &str) -> Command {
+    reported(id, payment, order_ref, PaymentState::Started)
+}
+
+pub(super) fn failed(id: &str, payment: &str, order_ref: &str) -> Command {
+    reported(id, payment, order_ref, PaymentState::Failed)
+}
+
+pub(super) fn succeeded(id: &str, payment: &str, order_ref: &str) -> Command {
+    reported(id, payment, order_ref, PaymentState::Succeeded)
+}
+
+pub(super) fn refunded(id: &str, payment: &str, order_ref: &str) -> Command {
+    reported(id, payment, order_ref, PaymentState::Refunded)
+}
+
 /// The sweeper's command.
 pub(super) fn expire(order_ref: &str) -> Command {
     Command { event: None, kind: Kind::Expire(order("web", order_ref)) }
@@ -140,7 +168,7 @@ pub(super) trait Besides: Sized {
     fn on(self, channel: &str) -> Self;
     /// The order is paid in another way.
     fn paid(self, payment: PaymentMode) -> Self;
-    /// The order costs so many cents.
+    /// The order costs, or the payment is of, so many cents.
     fn costing(self, cents: i64) -> Self;
     /// The order or the renewal asks for a hold of so many seconds.
     fn for_s(self, seconds: u64) -> Self;
@@ -160,6 +188,7 @@ impl Besides for Command {
             Kind::Create(CreateOrder { order, .. })
             | Kind::Renew(RenewOrder { order, .. })
             | Kind::Cancel(CancelOrder { order, .. })
+            | Kind::Payment(PaymentReport { order, .. })
             | Kind::Expire(order)
             | Kind::Wake(order) => order.channel = channel(name),
             // A warehouse's subject does not name the channel.
@@ -169,7 +198,8 @@ impl Besides for Command {
             }
             _ => panic!("no command of a channel"),
         }
-        if let Some(event) = &mut self.event {
+        // The subject of a payment names its provider.
+        if let (Some(event), false) = (&mut self.event, matches!(self.kind, Kind::Payment(_))) {
             let (family, _) = event.subject.rsplit_once('.').expect("a subject");
             event.subject = Arc::from(format!("{family}.{name}"));
         }
@@ -182,7 +212,12 @@ impl Besides for Command {
     }
 
     fn costing(mut self, cents: i64) -> Self {
-        self.creation().total = Currency::new("EUR").map(|currency| Money { amount: cents, currency });
+        let money = Currency::new("EUR").map(|currency| Money { amount: cents, currency });
+        if let Kind::Payment(report) = &mut self.kind {
+            report.amount = money;
+            return self;
+        }
+        self.creation().total = money;
         self.digested()
     }
 

@@ -3,6 +3,7 @@
 
 mod orders;
 mod parcels;
+mod payments;
 mod stock;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,9 @@ pub(super) struct Model {
     pub told: BTreeMap<String, Vec<String>>,
     /// About which orders a person was asked, and why.
     pub reviews: Vec<String>,
+    /// Refunds that were required.
+    pub refunds: Vec<String>,
+    payments: Vec<Payment>,
     routes: Vec<(String, Vec<String>)>,
     shelves: Vec<Shelf>,
     orders: Vec<Order>,
@@ -39,12 +43,27 @@ struct Shelf {
     reserved: Qty,
 }
 
+/// Amounts that nobody stated are −1.
+struct Payment {
+    id: String,
+    order: String,
+    state: &'static str,
+    amount: i64,
+    refunded: i64,
+    pays: bool,
+    /// Verb, event, amount.
+    said: Vec<(&'static str, String, i64)>,
+    asked: Vec<&'static str>,
+}
+
 struct Order {
     key: String,
     channel: String,
     made_by: String,
     content: String,
     prepaid: bool,
+    total: i64,
+    created_at: Timestamp,
     rejection: &'static str,
     held_since: Timestamp,
     expires_at: Timestamp,
@@ -68,7 +87,7 @@ impl Line {
     }
 
     fn can_be_had_again(&self) -> bool {
-        self.state == "expired" && !self.cancelled
+        (self.state == "expired" || self.state == "released") && !self.cancelled
     }
 }
 
@@ -86,6 +105,7 @@ impl Order {
         match self.state() {
             "rejected" => self.rejection,
             "expired" => "hold_ended",
+            "released" if self.lines.iter().any(Line::can_be_had_again) => "payment_failed",
             "released" => "cancelled",
             _ => "",
         }
@@ -132,6 +152,8 @@ impl Model {
             presents: Vec::new(),
             told: BTreeMap::new(),
             reviews: Vec::new(),
+            refunds: Vec::new(),
+            payments: Vec::new(),
             routes: routes.iter().map(route).collect(),
             shelves: shelves.iter().map(shelf).collect(),
             orders: Vec::new(),
@@ -216,6 +238,7 @@ impl Model {
             Kind::Cancel(cancel) => self.cancel(id, cancel, place.expect("an order")),
             Kind::Ship(shipment) => self.ship(id, shipment, place.expect("an order")),
             Kind::Return(returned) => self.take_back(id, returned, place.expect("an order")),
+            Kind::Payment(report) => self.payment(id, report, place.expect("an order")),
             _ => self.stock(&event.subject, &command.kind),
         };
         let event = (event.subject.to_string(), id.to_string());
@@ -245,6 +268,8 @@ impl Model {
             .map(|shelf| format!("{} {} {}-{}", shelf.sku, shelf.warehouse, shelf.on_hand, shelf.reserved))
             .collect();
         shelves.sort();
-        orders.into_iter().chain(shelves).collect()
+        let mut payments: Vec<String> = self.payments.iter().map(Payment::picture).collect();
+        payments.sort();
+        orders.into_iter().chain(shelves).chain(payments).collect()
     }
 }

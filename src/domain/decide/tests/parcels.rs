@@ -1,8 +1,8 @@
 //! Shipments and returns: what leaves which shelf, what waits, what is refused, what comes back.
 
 use super::ask::{
-    Besides, cancel, cancel_some, create, dispatched, expire, line, line_at, received, renew, returned, wake,
-    written_off,
+    Besides, cancel, cancel_some, create, dispatched, expire, failed, line, line_at, received, refunded, renew,
+    returned, succeeded, wake, written_off,
 };
 use super::model::Model;
 use super::world::World;
@@ -263,7 +263,7 @@ fn what_was_sold_again_can_be_shipped_again() {
 }
 
 /// What may happen to an order of three A and one B; each under an event id and a parcel's name of its own.
-const ACTS: [&str; 6] = ["ship a part", "ship", "ship elsewhere", "cancel", "cancel a part", "return"];
+const ACTS: [&str; 8] = ["ship a part", "ship", "ship elsewhere", "cancel", "cancel a part", "return", "refund", "pay"];
 
 fn act(name: &str, number: usize) -> Command {
     let id = format!("{name} {number}");
@@ -274,47 +274,129 @@ fn act(name: &str, number: usize) -> Command {
         "cancel" => cancel(&id, "1"),
         "cancel a part" => cancel_some(&id, "1", &[("A", 1)]),
         "return" => returned(&id, "main", "1", &[("A", 1, Resellable), ("B", 1, Damaged)]),
+        "refund" => refunded(&id, "P1", "1").costing(40),
+        "pay" => succeeded(&id, &format!("P{number}"), "1").costing(100),
         _ => panic!("{name}"),
     }
 }
 
-/// All sequences of acts up to that length.
-fn sequences(length: usize) -> Vec<Vec<&'static str>> {
+/// All sequences of these acts up to that length.
+fn sequences(acts: &[&'static str], length: usize) -> Vec<Vec<&'static str>> {
     let mut all: Vec<Vec<&str>> = vec![Vec::new()];
     let mut longest = all.clone();
     for _ in 0..length {
-        longest = longest.iter().flat_map(|begun| ACTS.map(|act| [begun.as_slice(), &[act]].concat())).collect();
+        let longer =
+            |begun: &Vec<&'static str>| acts.iter().map(|act| [begun, &[*act][..]].concat()).collect::<Vec<_>>();
+        longest = longest.iter().flat_map(longer).collect();
         all.extend(longest.iter().cloned());
     }
     all
 }
 
-#[test]
-fn every_order_of_shipments_cancels_and_returns_ends_as_the_model_says() {
+/// Tries all sequences of these acts after an order and what comes right after it, each command alone and all of them together.
+fn try_all(payment: PaymentMode, first: &[Command], acts: &[&'static str], length: usize) {
     const SHELVES: [(&str, &str, Qty); 3] = [("A", "main", 5), ("B", "main", 2), ("A", "far", 2)];
-    let all = sequences(5);
-    assert_eq!(all.len(), 1 + 6 + 36 + 216 + 1_296 + 7_776);
-    for payment in [PaymentMode::Prepaid, PaymentMode::Online] {
-        let order = create("e1", "1", [line_at("A", 3, "main"), line_at("B", 1, "main")]).paid(payment);
-        for acts in &all {
-            let acted = acts.iter().enumerate().map(|(number, name)| act(name, number));
-            let commands: Vec<Command> = [order.clone()].into_iter().chain(acted).collect();
-            let mut model = Model::with(&SHELVES, &[]);
-            for command in &commands {
-                model.take(command);
-            }
-            let (mut apart, mut together) = (World::with(&SHELVES), World::with(&SHELVES));
-            for command in &commands {
-                apart.one(command.clone());
-            }
-            together.take(commands);
-            for world in [apart, together] {
-                assert_eq!((&world.fates, &world.reviews), (&model.fates, &model.reviews), "{payment:?} {acts:?}");
-                assert_eq!(world.picture(), model.picture(), "{payment:?} {acts:?}");
-                assert_eq!(world.told_by_order(), model.told, "{payment:?} {acts:?}");
-            }
+    let order = create("e1", "1", [line_at("A", 3, "main"), line_at("B", 1, "main")]).paid(payment).costing(100);
+    for acts in &sequences(acts, length) {
+        let acted = acts.iter().enumerate().map(|(number, name)| act(name, number));
+        let commands: Vec<Command> = [order.clone()].into_iter().chain(first.iter().cloned()).chain(acted).collect();
+        let mut model = Model::with(&SHELVES, &[]);
+        for command in &commands {
+            model.take(command);
+        }
+        let (mut apart, mut together) = (World::with(&SHELVES), World::with(&SHELVES));
+        for command in &commands {
+            apart.one(command.clone());
+        }
+        together.take(commands);
+        for world in [apart, together] {
+            assert_eq!((&world.fates, &world.reviews), (&model.fates, &model.reviews), "{payment:?} {acts:?}");
+            assert_eq!(world.refunds, model.refunds, "{payment:?} {acts:?}");
+            assert_eq!(world.picture(), model.picture(), "{payment:?} {acts:?}");
+            assert_eq!(world.told_by_order(), model.told, "{payment:?} {acts:?}");
         }
     }
+}
+
+#[test]
+fn every_order_of_shipments_cancels_and_returns_ends_as_the_model_says() {
+    assert_eq!(sequences(&ACTS[..6], 5).len(), 1 + 6 + 36 + 216 + 1_296 + 7_776);
+    for payment in [PaymentMode::Prepaid, PaymentMode::Online] {
+        try_all(payment, &[], &ACTS[..6], 5);
+    }
+}
+
+#[test]
+fn every_order_of_what_may_happen_to_a_paid_order_ends_as_the_model_says() {
+    assert_eq!(sequences(&ACTS[..7], 5).len(), 1 + 7 + 49 + 343 + 2_401 + 16_807);
+    try_all(PaymentMode::Online, &[succeeded("p1", "P1", "1").costing(100)], &ACTS[..7], 5);
+}
+
+#[test]
+fn every_order_of_payments_and_parcels_ends_as_the_model_says() {
+    for payment in [PaymentMode::Online, PaymentMode::OnDelivery] {
+        try_all(payment, &[], &ACTS, 4);
+    }
+}
+
+#[test]
+fn money_sends_off_what_waited_for_it() {
+    let mut world = held();
+    let back = returned("b1", "main", "1", &[("A", 1, Damaged)]);
+    assert_eq!(world.take([dispatched("s1", "main", "S-1", "1", &[("A", 2)]), back]), ["waiting", "waiting"]);
+    assert_eq!(world.one(succeeded("p1", "P1", "1")), "confirmed");
+    assert_eq!(world.fates[1..3], ["shipped", "returned"], "in the same transaction");
+    assert_eq!(world.order("1"), "confirmed: 3 A main confirmed (2 shipped, 1 back), 1 B main confirmed");
+    assert_eq!(world.figures("A", "main"), (3, 1));
+    let told: Vec<_> = world.decision.answers.iter().map(|answer| answer.what.word()).collect();
+    assert_eq!(told, ["confirmed", "shipped", "returned"]);
+}
+
+#[test]
+fn late_money_sends_off_what_waited_for_it() {
+    let mut world = held();
+    world.one(dispatched("s1", "main", "S-1", "1", &[("A", 2)]));
+    world.pass(60);
+    // Its hold ends in the batch in which the money comes: had again before anything that waits is taken.
+    assert_eq!(world.one(succeeded("p1", "P1", "1")), "confirmed had_again");
+    assert_eq!(world.fates[1], "shipped");
+    assert_eq!(world.reviews, [] as [&str; 0]);
+
+    // The timer came first: the parcel is dead by then.
+    let mut world = held();
+    world.one(dispatched("s1", "main", "S-1", "1", &[("A", 2)]));
+    world.pass(60);
+    world.one(expire("1"));
+    assert_eq!(world.one(succeeded("p1", "P1", "1")), "confirmed had_again");
+    assert_eq!((world.fates[1].as_str(), world.figures("A", "main")), ("dead over_shipment", (5, 3)));
+}
+
+#[test]
+fn money_that_confirms_nothing_sends_nothing_off() {
+    for (report, fate) in [
+        (failed("f1", "P1", "1"), "dead over_shipment"),
+        (succeeded("p1", "P1", "1").costing(7), "waiting"),
+        (refunded("r1", "P1", "1"), "waiting"),
+    ] {
+        let mut world = World::with(&[("A", "main", 5)]);
+        world.one(create("e1", "1", [line("A", 2)]).costing(100));
+        world.one(dispatched("s1", "main", "S-1", "1", &[("A", 1)]));
+        world.one(report);
+        assert_eq!(world.fates[1], fate);
+        assert_eq!(world.figures("A", "main").0, 5);
+    }
+}
+
+#[test]
+fn of_a_paid_order_that_has_partly_shipped_the_rest_is_asked_back() {
+    let mut world = held();
+    world.one(succeeded("p1", "P1", "1").costing(100));
+    world.one(dispatched("s1", "main", "S-1", "1", &[("A", 2)]));
+    assert_eq!(world.one(cancel("c1", "1")), "released cancelled");
+    assert_eq!(world.order("1"), "shipped: 2 A main shipped (2 shipped), 1 B main released");
+    assert_eq!(world.refunds, ["P1 partially_cancelled -1 [1 A main released, 1 B main released]"]);
+    assert_eq!(world.one(refunded("r1", "P1", "1").costing(40)), "noted");
+    assert_eq!(world.reviews, [] as [&str; 0], "a part was asked back");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::ask::{
-    Besides, cancel, cancel_some, counted, create, dispatched, expire, line, line_at, received, renew, returned,
-    transferred, written_off,
+    Besides, cancel, cancel_some, counted, create, dispatched, expire, failed, line, line_at, received, refunded,
+    renew, returned, started, succeeded, transferred, written_off,
 };
 use super::model::Model;
 use super::world::World;
@@ -82,9 +82,12 @@ fn any_order_command(all_named: bool) -> impl Strategy<Value = Command> {
     ];
     let hold = |command, hold: Option<u64>| hold.into_iter().fold(command, Besides::for_s);
     prop_oneof![
-        7 => (of(), any_lines(all_named), payment, any_hold()).prop_map(move |((id, (channel, order_ref)), lines, payment, s)| {
-            hold(create(&id, order_ref, lines).paid(payment).on(channel), s)
-        }),
+        7 => (of(), any_lines(all_named), payment, any_hold(), prop::option::of(Just(5))).prop_map(
+            move |((id, (channel, order_ref)), lines, payment, s, total)| {
+                let order = create(&id, order_ref, lines).paid(payment).on(channel);
+                hold(total.into_iter().fold(order, Besides::costing), s)
+            },
+        ),
         5 => (of(), any_hold()).prop_map(move |((id, (channel, order_ref)), s)| hold(renew(&id, order_ref).on(channel), s)),
         2 => of().prop_map(|(id, (channel, order_ref))| cancel(&id, order_ref).on(channel)),
         4 => (of(), any_units()).prop_map(|((id, (channel, order_ref)), units)| {
@@ -92,6 +95,24 @@ fn any_order_command(all_named: bool) -> impl Strategy<Value = Command> {
         }),
         1 => of().prop_map(|(_, (channel, order_ref))| expire(order_ref).on(channel)),
     ]
+}
+
+/// Five payments, of which each may be reported for any order.
+fn any_payment_command() -> impl Strategy<Value = Command> {
+    let report = prop_oneof![
+        2 => Just(started as fn(&str, &str, &str) -> Command),
+        2 => Just(failed as fn(&str, &str, &str) -> Command),
+        5 => Just(succeeded as fn(&str, &str, &str) -> Command),
+        2 => Just(refunded as fn(&str, &str, &str) -> Command),
+    ];
+    let payment = prop::sample::select(vec!["P1", "P2", "P3", "P4", "P5"]);
+    let cents = prop::sample::select(vec![None, Some(5), Some(5), Some(7)]);
+    (report, any_id(), payment, prop::sample::select(&ORDERS[..]), cents).prop_map(
+        |(report, id, payment, (channel, order_ref), cents)| {
+            let command = report(&id, payment, order_ref).on(channel);
+            cents.into_iter().fold(command, Besides::costing)
+        },
+    )
 }
 
 fn any_stock_command() -> impl Strategy<Value = Command> {
@@ -127,6 +148,7 @@ fn any_parcel_command() -> impl Strategy<Value = Command> {
 fn any_steps(all_named: bool) -> impl Strategy<Value = Vec<Step>> {
     let act = prop_oneof![
         20 => any_order_command(all_named).prop_map(Act::Ask),
+        14 => any_payment_command().prop_map(Act::Ask),
         5 => any_stock_command().prop_map(Act::Ask),
         4 => any::<prop::sample::Index>().prop_map(Act::Again),
         6 => any_parcel_command().prop_map(Act::Ask),
@@ -171,6 +193,7 @@ impl Pair {
         assert_eq!(self.world.fates, self.model.fates);
         assert_eq!(self.world.presents, self.model.presents);
         assert_eq!(self.world.reviews, self.model.reviews);
+        assert_eq!(self.world.refunds, self.model.refunds);
         if !self.world.narrow {
             self.compare();
         }

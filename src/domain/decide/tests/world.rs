@@ -12,8 +12,8 @@ use crate::domain::ReservationState::{Confirmed, Held};
 use crate::domain::decide::{Batch, decide};
 use crate::domain::{
     Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
-    Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Policy, Qty, Reservation, ReviewSubject, ShipmentKey,
-    Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
+    Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Payment, PaymentKey, PaymentPolicy, Policy, Qty,
+    Reservation, ReviewSubject, ShipmentKey, Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -41,6 +41,8 @@ pub(super) struct World {
     pub told: Vec<Answer>,
     /// About which orders a person was asked, and why.
     pub reviews: Vec<String>,
+    /// Refunds that were required, and whether they were settled in the same batch.
+    pub refunds: Vec<String>,
     /// The journal.
     pub journal: Vec<JournalEntry>,
     /// What left shelves for orders, and what came back.
@@ -49,6 +51,7 @@ pub(super) struct World {
     stock: BTreeMap<StockKey, Stock>,
     moved: BTreeMap<StockKey, Qty>,
     orders: BTreeMap<OrderKey, Order>,
+    payments: BTreeMap<PaymentKey, Payment>,
     ends: HashMap<LineId, Option<Timestamp>>,
     seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
@@ -61,7 +64,12 @@ impl World {
     pub fn with(shelves: &[(&str, &str, Qty)]) -> Self {
         let mut world = Self {
             now: START,
-            policy: Policy { hold: HOLD, accept_orders: true, sold_elsewhere: HashSet::from([ask::channel("ozon")]) },
+            policy: Policy {
+                hold: HOLD,
+                accept_orders: true,
+                payments: PaymentPolicy { window_s: 90, failure_keeps: false },
+                sold_elsewhere: HashSet::from([ask::channel("ozon")]),
+            },
             narrow: false,
             lag_s: 0,
             decision: Decision::default(),
@@ -69,12 +77,14 @@ impl World {
             presents: Vec::new(),
             told: Vec::new(),
             reviews: Vec::new(),
+            refunds: Vec::new(),
             journal: Vec::new(),
             parcels: Vec::new(),
             routes: HashMap::new(),
             stock: BTreeMap::new(),
             moved: BTreeMap::new(),
             orders: BTreeMap::new(),
+            payments: BTreeMap::new(),
             ends: HashMap::new(),
             seen: HashSet::new(),
             documents: HashMap::new(),
@@ -189,7 +199,7 @@ impl World {
             shown.extend(self.orders.keys());
         }
         loop {
-            let snapshot = self.snapshot(commands, &shown, made);
+            let snapshot = self.snapshot(commands, waiting, &shown, made);
             let decision = decide(Batch { commands, waiting }, snapshot, &self.policy);
             let stands_in_the_way = |order: &Order| {
                 order.stored.is_due(self.now)
@@ -206,7 +216,13 @@ impl World {
         }
     }
 
-    fn snapshot(&self, commands: &[Command], shown: &HashSet<&OrderKey>, made: &HashSet<StockKey>) -> Snapshot {
+    fn snapshot(
+        &self,
+        commands: &[Command],
+        waiting: &[Command],
+        shown: &HashSet<&OrderKey>,
+        made: &HashSet<StockKey>,
+    ) -> Snapshot {
         let old_rows = || self.stock.keys().filter(|key| !made.contains(key));
         let mapped = self.routes.values().flatten();
         let seen = |command: &Command| command.event.clone().filter(|event| self.seen.contains(event));
@@ -227,9 +243,21 @@ impl World {
                 warehouses: old_rows().map(|key| &key.warehouse).chain(mapped).cloned().collect(),
             },
             seen: commands.iter().filter_map(seen).collect(),
+            payments: self.payments_of(commands.iter().chain(waiting)),
             documents: self.documents.clone(),
             shipments: self.shipments.clone(),
         }
+    }
+
+    /// The payments that commands name, and those of the orders that a payment or a cancel names.
+    fn payments_of<'a>(&self, commands: impl Iterator<Item = &'a Command> + Clone) -> Vec<Payment> {
+        let concerns = |command: &Command, payment: &Payment| match &command.kind {
+            Kind::Payment(report) => report.key == payment.key || report.order == payment.order,
+            Kind::Cancel(cancel) => cancel.order == payment.order,
+            _ => false,
+        };
+        let concerned = |payment: &&Payment| commands.clone().any(|command| concerns(command, payment));
+        self.payments.values().filter(concerned).cloned().collect()
     }
 
     /// Writes a decision, each change only if what it was decided on still stands there.
@@ -273,12 +301,14 @@ impl World {
             *self.moved.entry(movement.key.clone()).or_default() += movement.delta;
         }
         self.apply_stock(made);
+        self.apply_payments();
         for order in self.orders.values_mut() {
             order.born = order.stored.state != OrderState::Awaited;
         }
         self.told.extend(self.decision.answers.iter().cloned());
         self.reviews.extend(self.decision.reviews.iter().filter_map(|review| match &review.subject {
             ReviewSubject::Order(key) => Some(format!("{} {}/{}", review.kind.word(), key.channel, key.order_ref)),
+            ReviewSubject::Payment(payment, _) => Some(format!("{} {}", review.kind.word(), payment.payment_id)),
             ReviewSubject::Message { .. } | ReviewSubject::Finding(_) => None,
         }));
         for filed in &self.decision.documents {
@@ -318,6 +348,32 @@ impl World {
         for key in spare {
             assert!(made.contains(key), "only rows made by this batch are spare");
             self.stock.remove(key);
+        }
+    }
+
+    /// Writes the payments, each only if what it was decided on still stands there.
+    fn apply_payments(&mut self) {
+        let decision = &self.decision;
+        for change in &decision.payments {
+            let stored = self.payments.insert(change.after.key.clone(), change.after.clone());
+            assert_eq!(stored.as_ref().map(|stored| (stored.state, stored.refunded)), change.before, "as decided on");
+            if let Some(stored) = stored {
+                assert!(stored.state <= change.after.state, "a payment only rises");
+                assert_eq!(stored.order, change.after.order, "a payment stays with its order");
+            }
+        }
+        for new in &decision.reports {
+            let payment = self.payments.get_mut(&new.key).expect("a payment that is there");
+            if !payment.reports.contains(&new.reported) {
+                payment.reports.push(new.reported.clone());
+            }
+        }
+        for refund in &decision.refunds {
+            let payment = self.payments.get_mut(&refund.key).expect("a payment that is there");
+            if decision.payments.iter().all(|change| change.after.key != refund.key) {
+                payment.required.push(refund.reason);
+            }
+            self.refunds.push(picture::refund(refund));
         }
     }
 

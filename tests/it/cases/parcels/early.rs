@@ -114,3 +114,26 @@ async fn what_has_to_wait_is_left_alone() {
     shop.waiting(1).await;
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn money_sends_off_the_parcels_of_its_order_in_the_same_transaction() {
+    let stage = Stage::open().await;
+    let shop = &stage.shop;
+    shop.count("A", "main", 5).await;
+    shop.ask("order.created.web", order("e1", "1", "A")).await;
+    shop.say("shipment.dispatched.main", parcel("s1", "S-1", "1", &[("A", 1)])).await;
+    shop.say("shipment.returned.main", returned("b1", "1", &[("A", 1, "resellable")])).await;
+    shop.waiting(2).await;
+    let paid = json!({ "event_id": "p1", "payment_id": "P1", "channel": "web", "order_ref": "1" });
+    shop.say("payment.succeeded.stripe", paid).await;
+    shop.waiting(0).await;
+    shop.settled().await;
+    let told: Vec<String> = shop.told_of("1").await.iter().map(|told| told.what().to_owned()).collect();
+    assert_eq!(told, ["held", "confirmed", "shipped", "returned"]);
+    assert_eq!((shop.shelf("A", "main").await, shop.dead().await), ((5, 0), vec![]));
+    let transactions = "SELECT count(DISTINCT xmin::text) FROM (
+        SELECT xmin FROM sales_order UNION ALL SELECT xmin FROM payment UNION ALL SELECT xmin FROM parcel_line
+        UNION ALL SELECT xmin FROM reservation_event WHERE to_state <> 'held') AS written";
+    assert_eq!(shop.number(transactions).await, 1);
+    stage.close().await;
+}

@@ -4,7 +4,21 @@ use super::{Line, Model, Order};
 use crate::domain::{AskedLine, CancelLine, CancelOrder, CreateOrder, PaymentMode, Qty};
 
 /// What a line asks for: SKU, units, the warehouse it must have, the warehouse it would rather have.
-type Wish = (String, Qty, Option<String>, Option<String>);
+pub(super) type Wish = (String, Qty, Option<String>, Option<String>);
+
+impl Order {
+    /// What it asks for to be had again.
+    pub(super) fn wishes_again(&self) -> Vec<Wish> {
+        let lines = self.lines.iter().filter(|line| line.can_be_had_again());
+        lines
+            .map(|line| {
+                let before = Some(line.warehouse.clone());
+                let (named, rather) = if line.named { (before, None) } else { (None, before) };
+                (line.sku.clone(), line.qty, named, rather)
+            })
+            .collect()
+    }
+}
 
 impl Model {
     pub(super) fn create(&mut self, id: &str, create: &CreateOrder, place: Option<usize>) -> String {
@@ -27,6 +41,8 @@ impl Model {
             made_by: place.map_or_else(|| id.into(), |place| self.orders[place].made_by.clone()),
             content,
             prepaid: create.payment == PaymentMode::Prepaid,
+            total: create.total.map_or(-1, |total| total.amount),
+            created_at: place.map_or(self.now, |place| self.orders[place].created_at),
             rejection: "",
             held_since: self.now,
             expires_at: self.now + hold,
@@ -98,7 +114,7 @@ impl Model {
         self.choose(create.order.channel.as_str(), &wishes).map_err(|shortages| ("insufficient_stock", shortages))
     }
 
-    fn choose(&self, channel: &str, wishes: &[Wish]) -> Result<Vec<String>, String> {
+    pub(super) fn choose(&self, channel: &str, wishes: &[Wish]) -> Result<Vec<String>, String> {
         let candidates = self.candidates(channel);
         let mut chosen: Vec<Option<String>> = Vec::new();
         for (sku, qty, named, rather) in wishes {
@@ -155,14 +171,7 @@ impl Model {
         if !self.accept {
             return self.tell(place, id, "expired duplicate not_accepting");
         }
-        let lines = order.lines.iter().filter(|line| line.can_be_had_again());
-        let wishes: Vec<Wish> = lines
-            .map(|line| {
-                let before = Some(line.warehouse.clone());
-                let (named, rather) = if line.named { (before, None) } else { (None, before) };
-                (line.sku.clone(), line.qty, named, rather)
-            })
-            .collect();
+        let wishes = order.wishes_again();
         let channel = order.channel.clone();
         match self.choose(&channel, &wishes) {
             Err(shortages) => self.tell(place, id, &format!("expired duplicate hold_ended{shortages}")),
@@ -226,10 +235,15 @@ impl Model {
                 line.cancelled = true;
             }
         }
+        let given: Vec<String> =
+            freed.iter().map(|(sku, warehouse, units)| format!("{units} {sku} {warehouse} released")).collect();
         for (sku, warehouse, units) in freed {
             self.shelf_made(&sku, &warehouse).reserved -= units;
         }
-        if self.orders[place].prepaid {
+        self.ask_back_cancelled(place, &given.join(", "));
+        let order = &self.orders[place].key;
+        let paid_here = self.payments.iter().any(|payment| payment.order == *order && payment.pays);
+        if self.orders[place].prepaid && !paid_here {
             self.reviews.push(format!("refund_elsewhere {}", self.orders[place].key));
         }
         self.tell(place, id, "released cancelled")

@@ -3,9 +3,10 @@
 use std::collections::HashMap;
 
 use super::{World, key_of};
-use crate::domain::ReservationState::{Confirmed, Expired, Held, Released};
+use crate::domain::ReservationState::{Expired, Held};
 use crate::domain::{
-    Command, JournalEntry, LineId, Order, OrderState, Outcome, ParcelKind, Qty, Reservation, ReservationState, Step,
+    Command, JournalEntry, LineId, Order, OrderState, Outcome, ParcelKind, PaymentMode, PaymentState, Qty,
+    RefundReason, Reservation, ReservationState, Step,
 };
 
 impl World {
@@ -13,6 +14,7 @@ impl World {
         assert!(self.fates.iter().all(|fate| !fate.is_empty()), "each command has its fate");
         self.check_answers(&commands.iter().chain(waiting).collect::<Vec<_>>());
         self.check_stock();
+        self.check_money();
         let mut last: HashMap<LineId, ReservationState> = HashMap::new();
         for step in &self.journal {
             assert_eq!(last.insert(step.line, step.to), step.from, "a step begins where the last one ended");
@@ -59,6 +61,28 @@ impl World {
         }
     }
 
+    /// Money that was taken pays an order that is the customer's, or is required back, or a person was asked. An order is paid once, and only
+    /// what is paid, or was never to be paid first, is the customer's.
+    fn check_money(&self) {
+        for payment in self.payments.values() {
+            let id = &payment.key.payment_id;
+            let order = &self.orders[&payment.order].stored;
+            let pays = payment.pays && matches!(order.state, OrderState::Confirmed | OrderState::Shipped);
+            let reviewed = self.reviews.iter().any(|review| review.ends_with(&format!(" {id}")));
+            let settled = payment.state != PaymentState::Succeeded;
+            assert!(pays || payment.is_asked_back() || reviewed || settled, "{id} is silence");
+            let whole = payment.required.iter().filter(|reason| **reason != RefundReason::PartiallyCancelled);
+            assert!(whole.count() <= 1, "{id} is asked back once");
+        }
+        for (key, order) in &self.orders {
+            let paid = self.payments.values().filter(|payment| payment.order == *key && payment.pays).count();
+            assert!(paid <= 1, "{key:?} is paid once");
+            let row = &order.stored;
+            let customers = matches!(row.state, OrderState::Confirmed | OrderState::Shipped);
+            assert!(!customers || row.payment != PaymentMode::Online || paid == 1, "{key:?} is paid");
+        }
+    }
+
     fn check_stock(&self) {
         for (key, stock) in &self.stock {
             assert!(0 <= stock.reserved && stock.reserved <= stock.on_hand, "{key:?}: {stock:?}");
@@ -80,7 +104,4 @@ fn is_edge(step: &JournalEntry) -> bool {
     Step::allows(step.from, step.to, step.qty)
         && step.event_id.is_none() == by_timer
         && by_timer == (step.to == Expired)
-        // Payments are not there yet.
-        && (step.from, step.to) != (Some(Held), Confirmed)
-        && step.from != Some(Released)
 }

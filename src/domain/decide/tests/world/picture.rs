@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::{START, World};
 use crate::domain::decide::tests::ask;
 use crate::domain::{
-    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, ReservationState, Shortage, Sku, StockChange,
-    Timestamp, Warehouse,
+    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState, Shortage,
+    Sku, StockChange, Timestamp, Warehouse,
 };
 
 impl World {
@@ -61,7 +61,13 @@ impl World {
             .stock
             .iter()
             .map(|(key, stock)| format!("{} {} {}-{}", key.sku, key.warehouse, stock.on_hand, stock.reserved));
-        orders.chain(stock).collect()
+        let payments = self.payments.values().map(|payment| {
+            let pays = if payment.pays { " pays" } else { "" };
+            let amount = payment.amount.map_or(-1, |amount| amount.amount);
+            let id = &payment.key.payment_id;
+            format!("{id} {} {amount}-{}{pays}", payment.state.word(), payment.refunded)
+        });
+        orders.chain(stock).chain(payments).collect()
     }
 
     /// What was told of each order, in order.
@@ -77,11 +83,19 @@ impl World {
     }
 }
 
+/// A refund that is required.
+pub(super) fn refund(refund: &RefundRequired) -> String {
+    let amount = refund.amount.map_or(-1, |amount| amount.amount);
+    let lines: Vec<String> = refund.lines.iter().map(picture_view).collect();
+    format!("{} {} {amount} [{}]", refund.key.payment_id, refund.reason.word(), lines.join(", "))
+}
+
 /// What became of a command.
 pub(super) fn brief(outcome: &Outcome, decision: &Decision) -> String {
     match outcome {
         Outcome::Answered(place) => said(&decision.answers[*place]),
         Outcome::Applied => "applied".into(),
+        Outcome::Noted(_) => "noted".into(),
         Outcome::Redelivered(_) => "silence".into(),
         Outcome::Waiting => "waiting".into(),
         Outcome::UnderReview(place) => format!("review {}", decision.reviews[*place].kind.word()),
