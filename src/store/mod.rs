@@ -23,6 +23,7 @@ pub mod orders;
 pub mod outbox;
 pub mod pool;
 pub mod replays;
+pub mod resources;
 pub mod reservations;
 pub mod reviews;
 pub mod routes;
