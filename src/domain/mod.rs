@@ -12,6 +12,7 @@ mod money;
 mod names;
 mod order;
 mod refusal;
+mod slot;
 mod snapshot;
 mod step;
 mod stock;
@@ -24,16 +25,17 @@ pub use command::{
 pub use decide::{Batch, decide};
 pub use decision::{
     Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind,
-    NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject, Shortage,
-    StockChange, What,
+    NewReservation, NewSlot, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject,
+    Shortage, SlotChange, SlotStep, SlotView, StockChange, What,
 };
 pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 pub use refusal::{Reason, Refusal};
+pub use slot::{SlotHold, SlotTable, Taken};
 pub use snapshot::{HoldBounds, Known, Policy, Snapshot};
-pub use step::{Reserved, STEPS, Step};
+pub use step::{Reserved, STEPS, Step, slot_steps};
 pub use stock::{Stock, StockKey, StockTable};
 
 /// An instant of the database's clock, to the microsecond.

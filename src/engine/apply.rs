@@ -10,7 +10,9 @@ use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
-use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
+use crate::store::{
+    StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, slots, stock, waiting,
+};
 
 /// What was written.
 pub(super) struct Applied {
@@ -29,6 +31,7 @@ pub(super) async fn apply(
     now: Timestamp,
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
+    write_slots(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
     inbox::forget_many(connection, &decision.forgotten).await?;
 
@@ -60,6 +63,14 @@ async fn write_orders_and_stock(
     stock::update_many(connection, &decision.stock, now).await?;
     stock::unmake_many(connection, &decision.spare_rows).await?;
     journal::insert_movements(connection, &decision.movements, now).await
+}
+
+/// What is given up goes first, so that others may have it.
+async fn write_slots(connection: &mut PgConnection, decision: &Decision, now: Timestamp) -> Result<(), StoreError> {
+    slots::update_many(connection, &decision.slots).await?;
+    let ids = slots::new_ids(connection, decision.new_slots.len()).await?;
+    slots::insert_many(connection, &decision.new_slots, &ids, now).await?;
+    slots::insert_steps(connection, &decision.slot_journal, &ids, now).await
 }
 
 /// Messages that begin to wait are kept, those that wait no more are let go.

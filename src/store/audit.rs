@@ -8,7 +8,9 @@ use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::StoreError;
 use super::stock::key;
-use crate::domain::{EventKey, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp};
+use crate::domain::{
+    EventKey, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp, slot_steps,
+};
 
 /// Begins the snapshot that everything is asked of. It takes no lock that anybody waits for; as long as it stands, the server keeps what was
 /// changed since. A statement whose asker is gone ends within seconds.
@@ -43,6 +45,12 @@ pub enum Sweep {
     Orders,
     /// Invariant 5.
     Once,
+    /// Invariant 4: the slots' steps.
+    SlotSteps,
+    /// Invariant 4: slots are where their journal left them.
+    SlotStates,
+    /// Invariant 5: no two live slots of a resource overlap.
+    SlotsApart,
     /// Invariant 6: what waits.
     Waiting,
     /// Invariant 7: versions.
@@ -51,16 +59,26 @@ pub enum Sweep {
 
 impl Sweep {
     /// All of invariants 1 to 5.
-    pub const OF_STOCK_AND_ORDERS: [Self; 7] =
-        [Self::Stock, Self::Reserved, Self::OnHand, Self::Steps, Self::States, Self::Orders, Self::Once];
+    pub const OF_STOCK_AND_ORDERS: [Self; 10] = [
+        Self::Stock,
+        Self::Reserved,
+        Self::OnHand,
+        Self::Steps,
+        Self::States,
+        Self::SlotSteps,
+        Self::SlotStates,
+        Self::Orders,
+        Self::Once,
+        Self::SlotsApart,
+    ];
 
     fn invariant(self) -> u8 {
         match self {
             Self::Stock => 1,
             Self::Reserved => 2,
             Self::OnHand => 3,
-            Self::Steps | Self::States | Self::Orders => 4,
-            Self::Once => 5,
+            Self::Steps | Self::States | Self::SlotSteps | Self::SlotStates | Self::Orders => 4,
+            Self::Once | Self::SlotsApart => 5,
             Self::Waiting => 6,
             Self::Versions => 7,
         }
@@ -75,6 +93,9 @@ impl Sweep {
             Self::States => include_str!("audit_4_states.sql"),
             Self::Orders => include_str!("audit_4_orders.sql"),
             Self::Once => include_str!("audit_5_once.sql"),
+            Self::SlotSteps => include_str!("audit_4_slot_steps.sql"),
+            Self::SlotStates => include_str!("audit_4_slot_states.sql"),
+            Self::SlotsApart => include_str!("audit_5_slots_apart.sql"),
             Self::Waiting => include_str!("audit_6_waiting.sql"),
             Self::Versions => include_str!("audit_7_versions.sql"),
         }
@@ -108,6 +129,9 @@ pub fn sweep(connection: &mut PgConnection, sweep: Sweep) -> BoxStream<'_, Resul
             .bind(STEPS.map(|step| step.from.map(ReservationState::word)).to_vec())
             .bind(STEPS.map(|step| step.to.word()).to_vec())
             .bind(STEPS.map(|step| step.reserved.sign()).to_vec()),
+        Sweep::SlotSteps => asked
+            .bind(slot_steps().map(|step| step.from.map(ReservationState::word)).collect::<Vec<_>>())
+            .bind(slot_steps().map(|step| step.to.word()).collect::<Vec<_>>()),
         Sweep::Orders => asked.bind(Order::PRECEDENCE.map(|(line, _)| line.word()).to_vec()),
         _ => asked,
     };
@@ -124,6 +148,8 @@ struct SweptRow {
     order_ref: Option<String>,
     reservation_id: Option<i64>,
     step_id: Option<i64>,
+    slot_hold_id: Option<i64>,
+    resource: Option<String>,
     stream: Option<String>,
     sequence: Option<i64>,
     subject: Option<String>,
@@ -141,6 +167,8 @@ impl SweptRow {
             order_ref: self.order_ref,
             reservation_id: self.reservation_id,
             step_id: self.step_id,
+            slot_hold_id: self.slot_hold_id,
+            resource: self.resource,
             stream: self.stream,
             sequence: self.sequence,
             subject: self.subject,

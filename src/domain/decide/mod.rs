@@ -7,6 +7,7 @@ mod choose;
 mod inventory;
 mod ledger;
 mod orders;
+mod slots;
 
 #[cfg(test)]
 mod tests;
@@ -77,7 +78,7 @@ impl<'a> Work<'a> {
         Self {
             batch,
             rules: Rules { policy, now: snapshot.now, hold_from: snapshot.hold_from, routes: snapshot.routes },
-            ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock),
+            ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock).with_slots(snapshot.slots),
             orders: snapshot.orders.into_iter().map(|(key, order)| (key.clone(), Entry::new(key, order))).collect(),
             seen: snapshot.seen,
             documents: snapshot.documents,
@@ -191,12 +192,15 @@ impl<'a> Work<'a> {
         let mut decision = self.ledger.finish();
         decision.forgotten = forgotten(self.batch, &self.outcomes, &self.seen);
         decision.outcomes = self.outcomes;
-        for entry in self.orders.into_values() {
+        for mut entry in self.orders.into_values() {
+            entry.write_slots(&mut decision);
             entry.write(&mut decision);
         }
         // The map has no order of its own. Most orders are new and change nothing that is stored: there is little to sort.
         decision.new_reservations.sort_unstable_by_key(|new| new.reservation.id.place());
         decision.reservations.sort_unstable_by_key(|change| change.id);
+        decision.new_slots.sort_unstable_by_key(|new| new.hold.id.place());
+        decision.slots.sort_unstable_by_key(|change| change.id);
         decision.orders.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         decision
     }

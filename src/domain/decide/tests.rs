@@ -10,6 +10,7 @@ mod model;
 mod random;
 mod renew;
 mod repeats;
+mod slots;
 mod waiting;
 mod warehouses;
 mod world;

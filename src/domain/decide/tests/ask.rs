@@ -45,8 +45,13 @@ pub(super) fn line_at(of: &str, qty: Qty, at: &str) -> AskedLine {
 
 /// An hour of a resource.
 pub(super) fn slot(resource: &str) -> AskedSlot {
-    let from = Timestamp::UNIX_EPOCH;
-    AskedSlot { resource: Resource::new(resource).expect("a resource"), from, to: from + time::Duration::HOUR }
+    period(resource, 0, 1)
+}
+
+/// Hours of a resource.
+pub(super) fn period(resource: &str, from: i64, to: i64) -> AskedSlot {
+    let at = |hour| Timestamp::UNIX_EPOCH + time::Duration::hours(hour);
+    AskedSlot { resource: Resource::new(resource).expect("a resource"), from: at(from), to: at(to) }
 }
 
 pub(super) fn create(id: &str, order_ref: &str, lines: impl Into<Vec<AskedLine>>) -> Command {
@@ -76,6 +81,13 @@ pub(super) fn cancel(id: &str, order_ref: &str) -> Command {
 /// Cancels the named units.
 pub(super) fn cancel_some(id: &str, order_ref: &str, lines: &[(&str, Qty)]) -> Command {
     let lines = lines.iter().map(|(of, qty)| CancelLine::Units(sku(of), *qty)).collect();
+    let cancel = CancelOrder { order: order("web", order_ref), reason: None, lines: Some(lines) };
+    asked("order.cancelled.web", id, Kind::Cancel(cancel))
+}
+
+/// Cancels the named slots.
+pub(super) fn cancel_slots(id: &str, order_ref: &str, slots: impl IntoIterator<Item = AskedSlot>) -> Command {
+    let lines = slots.into_iter().map(CancelLine::Slot).collect();
     let cancel = CancelOrder { order: order("web", order_ref), reason: None, lines: Some(lines) };
     asked("order.cancelled.web", id, Kind::Cancel(cancel))
 }
@@ -125,7 +137,7 @@ pub(super) trait Besides: Sized {
     fn costing(self, cents: i64) -> Self;
     /// The order or the renewal asks for a hold of so many seconds.
     fn for_s(self, seconds: u64) -> Self;
-    /// The order asks for a slot too.
+    /// The order asks for a slot too, or the cancel names it too.
     fn with_slot(self, slot: AskedSlot) -> Self;
     /// The cancel gives its reason.
     fn because(self, words: &str) -> Self;
@@ -173,6 +185,10 @@ impl Besides for Command {
     }
 
     fn with_slot(mut self, slot: AskedSlot) -> Self {
+        if let Kind::Cancel(cancel) = &mut self.kind {
+            cancel.lines.get_or_insert_default().push(CancelLine::Slot(slot));
+            return self;
+        }
         self.creation().slots.push(slot);
         self.digested()
     }

@@ -2,12 +2,14 @@
 //! of how they are decided.
 
 mod orders;
+mod slots;
 mod stock;
 
 use std::collections::BTreeMap;
 
 use super::world::START;
 use crate::domain::{Command, Kind, Qty, Timestamp};
+use slots::Booking;
 
 pub(super) struct Model {
     pub now: Timestamp,
@@ -22,6 +24,7 @@ pub(super) struct Model {
     pub reviews: Vec<String>,
     routes: Vec<(String, Vec<String>)>,
     shelves: Vec<Shelf>,
+    rooms: Vec<String>,
     orders: Vec<Order>,
     /// Subject and id of what was decided or waits.
     processed: Vec<(String, String)>,
@@ -46,6 +49,7 @@ struct Order {
     held_since: Timestamp,
     expires_at: Timestamp,
     lines: Vec<Line>,
+    bookings: Vec<Booking>,
 }
 
 struct Line {
@@ -71,7 +75,8 @@ impl Line {
 impl Order {
     fn state(&self) -> &'static str {
         for state in ["held", "confirmed", "shipped", "expired", "released"] {
-            if self.lines.iter().any(|line| line.state == state) {
+            let booked = self.bookings.iter().any(|booking| booking.state == state);
+            if booked || self.lines.iter().any(|line| line.state == state) {
                 return state;
             }
         }
@@ -97,6 +102,7 @@ impl Order {
             let shipped = if *shipped > 0 { format!(" ({shipped} shipped)") } else { String::new() };
             lines.push(format!("{qty} {sku} {warehouse} {state}{shipped}"));
         }
+        lines.extend(self.bookings.iter().map(|booking| format!("{} {}", booking.period(), booking.state)));
         lines.join(", ")
     }
 
@@ -129,6 +135,7 @@ impl Model {
             reviews: Vec::new(),
             routes: routes.iter().map(route).collect(),
             shelves: shelves.iter().map(shelf).collect(),
+            rooms: Vec::new(),
             orders: Vec::new(),
             processed: Vec::new(),
             documents: Vec::new(),
@@ -206,7 +213,7 @@ impl Model {
     pub fn picture(&self) -> Vec<String> {
         let mut orders: Vec<String> = Vec::new();
         for order in &self.orders {
-            let colon = if order.lines.is_empty() { "" } else { ": " };
+            let colon = if order.picture().is_empty() { "" } else { ": " };
             orders.push(format!("{} {}{colon}{} {}", order.key, order.state(), order.picture(), order.end()));
         }
         orders.sort();
