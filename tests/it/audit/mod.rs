@@ -4,6 +4,7 @@ mod broken;
 mod clean;
 mod memory;
 mod schedule;
+mod slots;
 
 use serde_json::Value;
 
