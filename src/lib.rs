@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! ORDERS ─ consume ─▶ batch ─ messages::decode ─▶ commands            (malformed: refused; the rest go on)
-//!   BEGIN ─ claim event ids ─ claim and lock orders ─ lock stock ─▶ Snapshot, now = the database's clock after the last lock
+//!   BEGIN ─ claim event ids ─ claim and lock orders ─ lock stock, resources ─▶ Snapshot, now = the database's clock after the last lock
 //!     ─ domain::decide ─▶ Decision ─ store::apply (conditional, counted) ─ COMMIT
 //!   ─▶ ack | nak | term
 //! outbox ─ relay (in order, a lane per stream) ─▶ STOCK, RESERVATIONS, DEAD
@@ -21,7 +21,7 @@
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order, and again where a person asks for it |
 //! | [`losses`] | what the broker has lost, noticed |
-//! | [`import`] | CSV files in: opening figures, the channels' warehouses |
+//! | [`import`] | CSV files in: opening figures, the channels' warehouses, resources |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
@@ -37,7 +37,7 @@
 //! 2. `reserved` = Σ (qty − shipped) over live reservations of that row = Σ of the journal.
 //! 3. `on_hand` = Σ of the movements.
 //! 4. A reservation's state is the `to_state` of its last journal row.
-//! 5. One reservation per (channel, order, SKU).
+//! 5. One reservation per (channel, order, SKU); no two held or confirmed slots of a resource overlap.
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
 //! 9. Money that was taken ends as a confirmed reservation, a required refund, or a review. (8 will be the publisher's.)

@@ -1,4 +1,4 @@
-//! `lastunit import stock|warehouses FILE.csv`.
+//! `lastunit import stock|warehouses|resources FILE.csv`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 
 use super::{Exit, Stop, database, print};
 use crate::config::Settings;
-use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, stock, warehouses};
+use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, resources, stock, warehouses};
 use crate::store::Pool;
 
 /// What is in the file.
@@ -19,6 +19,8 @@ pub enum Import {
     Stock(Source),
     /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Source),
+    /// What has slots: `resource,name`.
+    Resources(Source),
 }
 
 /// Where the rows are, and how they are taken.
@@ -37,7 +39,7 @@ pub struct Source {
 
 /// Ends with 1 where a row is bad, taken the others or not.
 pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
-    let (Import::Stock(source) | Import::Warehouses(source)) = &command;
+    let (Import::Stock(source) | Import::Warehouses(source) | Import::Resources(source)) = &command;
     let file = read(&source.file).map_err(Stop::Misuse)?;
     let unreadable = |fault: FileFault| Stop::Misuse(anyhow!(fault).context(source.file.display().to_string()));
     let bad_rows = source.bad_rows();
@@ -52,6 +54,11 @@ pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| warehouses::take(connection, &rows, bad_rows).await)
                 .await
+        }
+        Import::Resources(_) => {
+            let rows = resources::read(&file).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| resources::take(connection, &rows, bad_rows).await).await
         }
     };
     let report = taken.map_err(database::stop)?;

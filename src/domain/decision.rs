@@ -9,15 +9,16 @@ use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState
 use super::payment::{NewReport, PaymentChange, PaymentKey, RefundRequired, Settlement};
 use super::refusal::Refusal;
 use super::shipment::{FiledShipment, ParcelLine};
+use super::slot::SlotHold;
 use super::stock::{Stock, StockKey, StockTable};
 use super::{Qty, Timestamp};
 
-/// A reservation's row: one that stands in the table, or the n-th that this decision adds.
+/// A reservation's or slot's row: one that stands in its table, or the n-th that this decision adds there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LineId {
     /// Its id in the table.
     Stored(i64),
-    /// Its place among [`Decision::new_reservations`].
+    /// Its place among [`Decision::new_reservations`] or [`Decision::new_slots`].
     New(usize),
 }
 
@@ -34,6 +35,12 @@ pub struct Decision {
     pub reservations: Vec<ReservationChange>,
     /// Rows of the journal, in order.
     pub journal: Vec<JournalEntry>,
+    /// Slots to add, with the order each belongs to.
+    pub new_slots: Vec<NewSlot>,
+    /// Slots to change.
+    pub slots: Vec<SlotChange>,
+    /// Rows of the slots' journal, in order.
+    pub slot_journal: Vec<SlotStep>,
     /// Stock rows to change, each once, sorted.
     pub stock: Vec<StockChange>,
     /// Changes of `on_hand`, in order.
@@ -65,6 +72,8 @@ pub struct Decision {
     pub spare_rows: Vec<StockKey>,
     /// Stock rows for want of which somebody was refused. If a due hold stands on one of them, the decision is not final.
     pub short: Vec<StockKey>,
+    /// Orders whose ended hold has a slot for want of which somebody was refused, sorted: with any of them the decision is not final.
+    pub overdue: Vec<OrderKey>,
 }
 
 /// A reservation that the decision adds, in its final form.
@@ -155,6 +164,47 @@ pub struct JournalEntry {
     pub to: ReservationState,
     /// The signed change of `reserved`.
     pub qty: Qty,
+    /// Why, in a word or in the canceller's words.
+    pub reason: Option<Arc<str>>,
+    /// Which event caused it; none for a timer.
+    pub event_id: Option<EventId>,
+}
+
+/// A slot that the decision adds, in its final form.
+#[derive(Debug, Clone)]
+pub struct NewSlot {
+    /// Whose.
+    pub order: OrderKey,
+    /// Its columns.
+    pub hold: SlotHold,
+    /// When it ends, if it is or was held for a time.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// New columns of a slot's row.
+#[derive(Debug, Clone)]
+pub struct SlotChange {
+    /// Its id in the table.
+    pub id: i64,
+    /// The state that must stand in the table before.
+    pub before: ReservationState,
+    /// Its columns from now on.
+    pub after: SlotHold,
+    /// When it ends, if it is held.
+    pub expires_at: Option<Timestamp>,
+}
+
+/// One step of a slot.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotStep {
+    /// Whose step.
+    pub hold: LineId,
+    /// Of what, from when to when.
+    pub slot: AskedSlot,
+    /// From which state; none at first.
+    pub from: Option<ReservationState>,
+    /// To which state.
+    pub to: ReservationState,
     /// Why, in a word or in the canceller's words.
     pub reason: Option<Arc<str>>,
     /// Which event caused it; none for a timer.
@@ -268,11 +318,19 @@ pub enum Rejection {
     NotAccepting,
     /// A line that no single warehouse can serve.
     InsufficientStock,
+    /// A slot that somebody else has, or a part of it.
+    SlotTaken,
 }
 
 impl Rejection {
-    const ALL: [Self; 5] =
-        [Self::UnknownSku, Self::UnknownWarehouse, Self::UnknownResource, Self::NotAccepting, Self::InsufficientStock];
+    const ALL: [Self; 6] = [
+        Self::UnknownSku,
+        Self::UnknownWarehouse,
+        Self::UnknownResource,
+        Self::NotAccepting,
+        Self::InsufficientStock,
+        Self::SlotTaken,
+    ];
 
     /// The word in messages and tables.
     pub fn word(self) -> &'static str {
@@ -282,6 +340,7 @@ impl Rejection {
             Self::UnknownResource => "unknown_resource",
             Self::NotAccepting => "not_accepting",
             Self::InsufficientStock => "insufficient_stock",
+            Self::SlotTaken => "slot_taken",
         }
     }
 
@@ -336,6 +395,15 @@ pub struct LineView {
     pub state: ReservationState,
 }
 
+/// One slot of an order, as it stood when the answer was given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotView {
+    /// Of what, from when to when.
+    pub slot: AskedSlot,
+    /// What became of it.
+    pub state: ReservationState,
+}
+
 /// What was missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Shortage {
@@ -365,6 +433,8 @@ pub struct Answer {
     pub duplicate: bool,
     /// All lines of the order, as they are now.
     pub lines: Vec<LineView>,
+    /// All slots of the order, as they are now.
+    pub slots: Vec<SlotView>,
     /// When the hold ends; only of a held order.
     pub expires_at: Option<Timestamp>,
     /// Why.

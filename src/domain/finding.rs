@@ -21,8 +21,12 @@ pub struct Place {
     pub payment_id: Option<String>,
     /// A reservation's row.
     pub reservation_id: Option<i64>,
-    /// A row of a reservation's journal.
+    /// A row of a reservation's or slot's journal.
     pub step_id: Option<i64>,
+    /// A slot's row.
+    pub slot_hold_id: Option<i64>,
+    /// A resource.
+    pub resource: Option<String>,
     /// A stream, without prefix.
     pub stream: Option<String>,
     /// A message's place in it.
@@ -61,6 +65,8 @@ impl Place {
             ("provider", self.provider.clone()),
             ("payment", self.payment_id.clone()),
             ("reservation", id(self.reservation_id)),
+            ("slot", id(self.slot_hold_id)),
+            ("resource", self.resource.clone()),
             ("step", id(self.step_id)),
             ("sku", self.sku.clone()),
             ("warehouse", self.warehouse.clone()),

@@ -14,6 +14,7 @@ mod order;
 mod payment;
 mod refusal;
 mod shipment;
+mod slot;
 mod snapshot;
 mod step;
 mod stock;
@@ -26,8 +27,8 @@ pub use command::{
 pub use decide::{Batch, decide};
 pub use decision::{
     Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind,
-    NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject, Shortage,
-    StockChange, What,
+    NewReservation, NewSlot, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject,
+    Shortage, SlotChange, SlotStep, SlotView, StockChange, What,
 };
 pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
@@ -39,8 +40,9 @@ pub use payment::{
 };
 pub use refusal::{Reason, Refusal};
 pub use shipment::{Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey};
+pub use slot::{SlotHold, SlotTable, Taken};
 pub use snapshot::{HoldBounds, Known, PaymentPolicy, Policy, Snapshot};
-pub use step::{Reserved, STEPS, Step};
+pub use step::{Reserved, STEPS, Step, slot_steps};
 pub use stock::{Stock, StockKey, StockTable};
 
 /// An instant of the database's clock, to the microsecond.

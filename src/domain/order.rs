@@ -4,6 +4,7 @@ use super::command::{CreateOrder, Digest};
 use super::decision::{LineId, Rejection};
 use super::money::Money;
 use super::names::{Channel, EventId, OrderRef, Sku, Warehouse};
+use super::slot::SlotHold;
 use super::snapshot::HoldBounds;
 use super::{Qty, Timestamp};
 
@@ -43,7 +44,7 @@ impl PaymentMode {
     }
 }
 
-/// What became of an order as a whole: the first of held, confirmed, shipped, expired, released that any line has.
+/// What became of an order as a whole: the first of held, confirmed, shipped, expired, released that any line or slot has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OrderState {
     /// Something came before it; the order itself has not.
@@ -231,10 +232,12 @@ pub struct Order {
     pub born: bool,
     /// Its lines, in order of their rows.
     pub lines: Vec<Reservation>,
+    /// Its slots, in order of their rows.
+    pub slots: Vec<SlotHold>,
 }
 
 impl Order {
-    /// Of its lines' states the first that stands here makes the order's.
+    /// Of its lines' and slots' states the first that stands here makes the order's.
     pub const PRECEDENCE: [(ReservationState, OrderState); 5] = [
         (ReservationState::Held, OrderState::Held),
         (ReservationState::Confirmed, OrderState::Confirmed),
@@ -243,11 +246,12 @@ impl Order {
         (ReservationState::Released, OrderState::Released),
     ];
 
-    /// The order's state as its lines have it.
-    pub fn state_of(lines: &[Reservation]) -> OrderState {
+    /// The order's state as its lines and slots have it.
+    pub fn state_of(lines: &[Reservation], slots: &[SlotHold]) -> OrderState {
+        let states = || lines.iter().map(|line| line.state).chain(slots.iter().map(|slot| slot.state));
         Self::PRECEDENCE
             .into_iter()
-            .find(|(line, _)| lines.iter().any(|reservation| reservation.state == *line))
+            .find(|(line, _)| states().any(|state| state == *line))
             .map_or(OrderState::Rejected, |(_, order)| order)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::decision::LineView;
+use super::decision::{LineView, SlotView};
 use super::money::Money;
 use super::names::{EventId, Provider, Text};
 use super::order::OrderKey;
@@ -161,6 +161,8 @@ pub struct RefundRequired {
     pub amount: Option<Money>,
     /// After a partial cancel the units given back; else all lines of the order, as they are now.
     pub lines: Vec<LineView>,
+    /// The slots likewise.
+    pub slots: Vec<SlotView>,
     /// The event that caused it.
     pub event_id: EventId,
     /// The command that caused it.

@@ -4,10 +4,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::Timestamp;
 use super::command::{Digest, EventKey};
-use super::names::{Channel, Sku, Text, Warehouse};
+use super::names::{Channel, Resource, Sku, Text, Warehouse};
 use super::order::{Order, OrderKey};
 use super::payment::Payment;
 use super::shipment::ShipmentKey;
+use super::slot::SlotTable;
 use super::stock::{StockKey, StockTable};
 
 /// What the settings say about deciding.
@@ -74,6 +75,8 @@ pub struct Snapshot {
     pub orders: HashMap<OrderKey, Order>,
     /// Every stock row that a command may touch.
     pub stock: StockTable,
+    /// Of the resources that a command may touch, all held and confirmed periods that overlap those it may ask for.
+    pub slots: SlotTable,
     /// Stock rows that this transaction made.
     pub new_stock: HashSet<StockKey>,
     /// The warehouses of the channels that have a map, by priority.
@@ -90,11 +93,13 @@ pub struct Snapshot {
     pub shipments: HashMap<ShipmentKey, Digest>,
 }
 
-/// SKUs and warehouses that are known: a SKU with a stock row anywhere, a warehouse with a stock row or a place in a channel's map.
+/// SKUs, warehouses and resources that are known: a SKU with a stock row anywhere, a warehouse with a stock row or a place in a channel's map.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     /// SKUs with a row.
     pub skus: HashSet<Sku>,
     /// Warehouses with a row or a place in a map.
     pub warehouses: HashSet<Warehouse>,
+    /// Resources that were imported.
+    pub resources: HashSet<Resource>,
 }

@@ -55,6 +55,11 @@ pub const STEPS: [Step; 11] = [
     step(Some(Released), Held, Reserved::Grows),
 ];
 
+/// The steps that a slot may take: those of a line, but for what is about parts of it or about leaving a shelf.
+pub fn slot_steps() -> impl Iterator<Item = &'static Step> {
+    STEPS.iter().filter(|step| step.from != Some(step.to) && step.from != Some(Shipped) && step.to != Shipped)
+}
+
 impl Step {
     /// Whether a reservation may go so, `reserved` changing by `qty`.
     pub fn allows(from: Option<ReservationState>, to: ReservationState, qty: Qty) -> bool {

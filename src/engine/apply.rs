@@ -11,7 +11,7 @@ use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{
-    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, reviews, shipments, stock,
+    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, reviews, shipments, slots, stock,
     waiting,
 };
 
@@ -32,6 +32,7 @@ pub(super) async fn apply(
     now: Timestamp,
 ) -> Result<Applied, StoreError> {
     write_orders_and_stock(connection, decision, now).await?;
+    write_slots(connection, decision, now).await?;
     payments::write(connection, decision, now).await?;
     inbox::file_many(connection, &decision.documents, now).await?;
     shipments::file_many(connection, &decision.shipments, now).await?;
@@ -66,6 +67,14 @@ async fn write_orders_and_stock(
     stock::update_many(connection, &decision.stock, now).await?;
     stock::unmake_many(connection, &decision.spare_rows).await?;
     journal::insert_movements(connection, &decision.movements, now).await
+}
+
+/// What is given up goes first, so that others may have it.
+async fn write_slots(connection: &mut PgConnection, decision: &Decision, now: Timestamp) -> Result<(), StoreError> {
+    slots::update_many(connection, &decision.slots).await?;
+    let ids = slots::new_ids(connection, decision.new_slots.len()).await?;
+    slots::insert_many(connection, &decision.new_slots, &ids, now).await?;
+    slots::insert_steps(connection, &decision.slot_journal, &ids, now).await
 }
 
 /// Messages that begin to wait are kept, those that wait no more are let go.

@@ -11,8 +11,8 @@ use super::gather::gather;
 use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
-    Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Snapshot, StockKey,
-    Timestamp, decide,
+    Batch, Command, Decision, Kind, Order, OrderKey, OrderState, Outcome, Policy, Refusal, Resource, Snapshot,
+    StockKey, Timestamp, decide,
 };
 use crate::messages::{self, Inbound, Message};
 use crate::store::{Locking, StoreError, dead_letters, due, waiting};
@@ -85,18 +85,21 @@ pub(super) async fn attempt(
 
     let gathered = gather(&mut transaction, work.batch(), claims, terms.locking).await?;
     drop(pass);
-    if !gathered.missed.is_empty() {
+    if !gathered.missed.is_empty() || !gathered.missed_resources.is_empty() {
         transaction.rollback().await?;
-        return Ok(Attempt::Missed(work.items_touching(&gathered.missed, &gathered.snapshot)));
+        let mut missed = work.items_touching(&gathered.missed, &gathered.snapshot);
+        missed.extend(work.items_with_slots_of(&gathered.missed_resources, &gathered.snapshot));
+        return Ok(Attempt::Missed(missed));
     }
     let now = gathered.snapshot.now;
     let decision = decide(work.batch(), gathered.snapshot, terms.policy);
 
-    if !decision.short.is_empty() {
+    if !decision.short.is_empty() || !decision.overdue.is_empty() {
         // Those that joined before still stand there as due: they must not fill the limit.
         let named = work.orders_named();
         let limit = DUE_AT_ONCE + i64::try_from(named.len()).unwrap_or(i64::MAX - DUE_AT_ONCE);
         let mut due = due::on_rows(&mut transaction, &decision.short, now, limit).await?;
+        due.extend(decision.overdue.iter().cloned());
         due.retain(|order| !named.contains(order));
         if !due.is_empty() {
             transaction.rollback().await?;
@@ -296,6 +299,18 @@ impl<'a> Work<'a> {
                 .order()
                 .and_then(|order| snapshot.orders.get(order))
                 .is_some_and(|order| order.lines.iter().any(|line| skus.contains(&line.sku))),
+        })
+    }
+
+    fn items_with_slots_of(&self, resources: &HashSet<Resource>, snapshot: &Snapshot) -> HashSet<usize> {
+        self.items_where(|_, command| {
+            let asked = match &command.kind {
+                Kind::Create(create) => create.slots.as_slice(),
+                _ => &[],
+            };
+            let order = command.kind.order().and_then(|order| snapshot.orders.get(order));
+            let had = order.into_iter().flat_map(|order| &order.slots).map(|hold| &hold.slot);
+            asked.iter().chain(had).any(|slot| resources.contains(&slot.resource))
         })
     }
 

@@ -8,7 +8,7 @@ use crate::domain::{
     Command, CreateOrder, EventId, EventKey, HoldBounds, Kind, Order, OrderKey, OrderState, Timestamp,
 };
 use crate::store::orders::OrderClaim;
-use crate::store::{Locking, StoreError, inbox, orders, reservations};
+use crate::store::{Locking, StoreError, inbox, orders, reservations, slots};
 
 /// Orders and events of a batch, as they stand under the locks.
 #[derive(Debug)]
@@ -39,18 +39,21 @@ pub(super) async fn claim(
     let to_lock = orders_to_lock(commands, claimed.as_ref().map(|claimed| &claimed.taken));
     let locked = orders::lock_many(connection, &to_lock, locking).await?;
     let mut lines = reservations::load_many(connection, &to_lock).await?;
+    let mut slots = slots::load_many(connection, &to_lock).await?;
 
     let mut standing: HashMap<OrderKey, Order> = HashMap::with_capacity(claims.len() + locked.len());
     if let Some(claimed) = &claimed {
         for claim in claims.iter().filter(|claim| !claimed.taken.contains(&claim.key)) {
-            let order = Order { stored: claim.row(hold, claimed.at), born: false, lines: Vec::new() };
+            let order =
+                Order { stored: claim.row(hold, claimed.at), born: false, lines: Vec::new(), slots: Vec::new() };
             standing.insert(claim.key.clone(), order);
         }
     }
     for (key, stored) in locked {
         let born = stored.state != OrderState::Awaited;
         let lines = lines.remove(&key).unwrap_or_default();
-        standing.insert(key, Order { stored, born, lines });
+        let slots = slots.remove(&key).unwrap_or_default();
+        standing.insert(key, Order { stored, born, lines, slots });
     }
 
     let creations = commands.iter().filter(|command| matches!(command.kind, Kind::Create(_))).count();

@@ -1,4 +1,4 @@
-//! The stock rows that the commands may touch, locked in order, and everything else that deciding needs.
+//! The stock rows and resources that the commands may touch, locked in order, and everything else that deciding needs.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -8,11 +8,11 @@ use time::Duration;
 
 use super::claim::Claims;
 use crate::domain::{
-    Batch, Channel, Command, Condition, Kind, Known, OrderKey, OrderState, Payment, PaymentState, Return, ShipmentKey,
-    Sku, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
+    AskedSlot, Batch, Channel, Command, Condition, Kind, Known, OrderKey, OrderState, Payment, PaymentState, Resource,
+    Return, ShipmentKey, Sku, SlotTable, Snapshot, StockKey, StockTable, Text, Timestamp, Warehouse,
 };
 use crate::store::stock::Wanted;
-use crate::store::{Locking, StoreError, inbox, known, payments, routes, shipments, stock};
+use crate::store::{Locking, StoreError, inbox, known, payments, routes, shipments, slots, stock};
 
 /// How long a new order may wait for locks before its hold is counted from then on instead of from its claim.
 const UNNOTICED: Duration = Duration::milliseconds(250);
@@ -23,6 +23,8 @@ pub(super) struct Gathered {
     pub snapshot: Snapshot,
     /// Rows that somebody else has locked; empty unless what is locked is skipped.
     pub missed: HashSet<StockKey>,
+    /// Resources that somebody else has locked; empty unless what is locked is skipped.
+    pub missed_resources: HashSet<Resource>,
 }
 
 /// Locks stock and reads what else the decision needs. The orders are locked already, so their lines cannot change any more and the rows found
@@ -42,15 +44,18 @@ pub(super) async fn gather(
         Locking::Wait => HashSet::new(),
         Locking::SkipLocked => stock::missed(connection, &wanted, &locked).await?,
     };
-    let known = known_of(connection, commands(), &locked).await?;
+    let slots = gather_slots(connection, &wanted_slots(commands(), &claims), locking).await?;
+    let now = slots.now.unwrap_or(locked.now);
+    let known = Known { resources: slots.known, ..known_of(connection, commands(), &locked).await? };
     let payments = payments_of(connection, commands()).await?;
     let documents = inbox::documents(connection, &documents_named(commands())).await?;
     let shipments = shipments::load_many(connection, &shipments_named(commands())).await?;
     let snapshot = Snapshot {
-        now: locked.now,
-        hold_from: hold_from(claims.claimed_at, locked.now),
+        now,
+        hold_from: hold_from(claims.claimed_at, now),
         orders: claims.orders,
         stock: locked.rows.into_iter().collect::<StockTable>(),
+        slots: slots.taken,
         new_stock,
         routes,
         known,
@@ -59,7 +64,46 @@ pub(super) async fn gather(
         documents,
         shipments,
     };
-    Ok(Gathered { snapshot, missed })
+    Ok(Gathered { snapshot, missed, missed_resources: slots.missed })
+}
+
+/// Periods that a command may take: those that new orders ask for, and all of orders that are there, which may be had again.
+fn wanted_slots<'a>(commands: impl Iterator<Item = &'a Command>, claims: &Claims) -> BTreeSet<AskedSlot> {
+    let asked = commands.filter_map(|command| match &command.kind {
+        Kind::Create(create) => Some(&create.slots),
+        _ => None,
+    });
+    let of_orders = claims.orders.values().flat_map(|order| &order.slots).map(|hold| &hold.slot);
+    asked.flatten().chain(of_orders).cloned().collect()
+}
+
+/// Slots as deciding needs them.
+#[derive(Default)]
+struct GatheredSlots {
+    /// The clock after the last lock; none where there was nothing to lock.
+    now: Option<Timestamp>,
+    known: HashSet<Resource>,
+    taken: SlotTable,
+    missed: HashSet<Resource>,
+}
+
+/// Locks resources, after all stock rows, and reads who has their periods. That must be another statement than the one that waits for the
+/// locks: it would read what was there before.
+async fn gather_slots(
+    connection: &mut PgConnection,
+    wanted: &BTreeSet<AskedSlot>,
+    locking: Locking,
+) -> Result<GatheredSlots, StoreError> {
+    let resources: BTreeSet<Resource> = wanted.iter().map(|slot| slot.resource.clone()).collect();
+    let Some(locked) = slots::lock_many(connection, &resources, locking).await? else {
+        return Ok(GatheredSlots::default());
+    };
+    let missed = match locking {
+        Locking::Wait => HashSet::new(),
+        Locking::SkipLocked => slots::missed(connection, &resources, &locked.resources).await?,
+    };
+    let taken = slots::taken(connection, wanted).await?;
+    Ok(GatheredSlots { now: Some(locked.now), known: locked.resources, taken, missed })
 }
 
 fn hold_from(claimed_at: Option<Timestamp>, now: Timestamp) -> Timestamp {

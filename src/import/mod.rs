@@ -4,6 +4,7 @@
 //! or, where bad rows may be skipped, the rest. One file a kind: what a row is, and what taking it means.
 
 mod report;
+pub mod resources;
 mod rows;
 pub mod stock;
 mod transaction;

@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use uuid::Uuid;
 
 use super::instant::WireTime;
-use crate::domain::{AskedSlot, Finding, LineView, Money, Qty, ReviewSubject, Shortage, Stock, StockKey};
+use crate::domain::{AskedSlot, Finding, LineView, Money, Qty, ReviewSubject, Shortage, SlotView, Stock, StockKey};
 
 /// The body as JSON.
 pub(super) fn to_json(body: &impl Serialize) -> Vec<u8> {
@@ -65,28 +65,25 @@ pub(super) struct OrderAnswer<'a> {
     pub(super) occurred_at: WireTime,
 }
 
-/// An order's lines.
-pub(super) struct Lines<'a>(pub(super) &'a [LineView]);
+/// An order's lines, then its slots.
+pub(super) struct Lines<'a>(pub(super) &'a [LineView], pub(super) &'a [SlotView]);
 
 impl Serialize for Lines<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().map(Line::of))
+        serializer.collect_seq(self.0.iter().map(Line::of).chain(self.1.iter().map(Line::of_slot)))
     }
 }
 
 #[derive(Serialize)]
-struct Line<'a> {
-    sku: &'a str,
-    warehouse: &'a str,
-    qty: Qty,
-    shipped_qty: Qty,
-    returned_qty: Qty,
-    state: &'static str,
+#[serde(untagged)]
+enum Line<'a> {
+    Units { sku: &'a str, warehouse: &'a str, qty: Qty, shipped_qty: Qty, returned_qty: Qty, state: &'static str },
+    Slot { resource: &'a str, from: WireTime, to: WireTime, state: &'static str },
 }
 
 impl<'a> Line<'a> {
     fn of(line: &'a LineView) -> Self {
-        Self {
+        Self::Units {
             sku: line.sku.as_str(),
             warehouse: line.warehouse.as_str(),
             qty: line.qty,
@@ -94,6 +91,11 @@ impl<'a> Line<'a> {
             returned_qty: line.returned_qty,
             state: line.state.word(),
         }
+    }
+
+    fn of_slot(SlotView { slot, state }: &'a SlotView) -> Self {
+        let (from, to) = (WireTime(slot.from), WireTime(slot.to));
+        Self::Slot { resource: slot.resource.as_str(), from, to, state: state.word() }
     }
 }
 
@@ -208,6 +210,10 @@ pub(super) struct FindingBody<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     step_id: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    slot_hold_id: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    resource: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     sku: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     warehouse: Option<&'a str>,
@@ -234,6 +240,8 @@ impl<'a> FindingBody<'a> {
             payment_id: place.payment_id.as_deref(),
             reservation_id: place.reservation_id,
             step_id: place.step_id,
+            slot_hold_id: place.slot_hold_id,
+            resource: place.resource.as_deref(),
             sku: place.sku.as_deref(),
             warehouse: place.warehouse.as_deref(),
             stream: place.stream.as_deref(),

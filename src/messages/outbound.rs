@@ -56,7 +56,7 @@ pub fn refund_required(refund: &RefundRequired, event_id: Uuid, at: Timestamp) -
             order_ref: refund.order.order_ref.as_str(),
             payment_id: refund.key.payment_id.as_str(),
             amount: refund.amount.as_ref().map(Amount::of),
-            lines: Lines(&refund.lines),
+            lines: Lines(&refund.lines, &refund.slots),
             reason: refund.reason.word(),
             occurred_at: WireTime(at),
         }),
@@ -107,7 +107,7 @@ pub fn reply(answer: &Answer, event_id: Uuid, at: Timestamp) -> Vec<u8> {
         order_ref: answer.order.order_ref.as_str(),
         in_reply_to: answer.in_reply_to.as_ref().map(EventId::as_str),
         duplicate: answer.duplicate,
-        lines: Lines(&answer.lines),
+        lines: Lines(&answer.lines, &answer.slots),
         expires_at: answer.expires_at.filter(|_| is_held).map(WireTime),
         reason: answer.reason.map(AnswerReason::word),
         shortages: (is_rejected || !answer.shortages.is_empty()).then_some(Shortages(&answer.shortages)),
@@ -154,7 +154,7 @@ mod tests {
     use super::*;
     use crate::domain::{
         AskedSlot, Channel, LineView, OrderKey, OrderRef, Reason, Rejection, ReservationState, Resource, ReviewKind,
-        ReviewSubject, Shortage, Sku, Warehouse,
+        ReviewSubject, Shortage, Sku, SlotView, Warehouse,
     };
     use time::macros::datetime;
 
@@ -183,6 +183,7 @@ mod tests {
             in_reply_to: Some(EventId::new("c7d3").expect("id")),
             duplicate: false,
             lines: vec![],
+            slots: vec![],
             expires_at: None,
             reason: None,
             shortages: vec![],
@@ -217,6 +218,34 @@ mod tests {
             )
         );
         assert_eq!(reply(&held, ID, AT), event.body);
+    }
+
+    #[test]
+    fn slots_stand_after_the_lines() {
+        let confirmed = Answer {
+            lines: vec![LineView {
+                sku: Sku::new("TROPA-41").expect("sku"),
+                warehouse: Warehouse::new("main").expect("warehouse"),
+                qty: 2,
+                shipped_qty: 1,
+                returned_qty: 0,
+                state: ReservationState::Confirmed,
+            }],
+            slots: vec![SlotView {
+                slot: AskedSlot {
+                    resource: Resource::new("fitting-room-1").expect("resource"),
+                    from: AT,
+                    to: datetime!(2027-01-01 11:00:00.000_001 UTC),
+                },
+                state: ReservationState::Released,
+            }],
+            ..told(What::Confirmed)
+        };
+        assert!(text(&reply(&confirmed, ID, AT)).contains(concat!(
+            r#""lines":[{"sku":"TROPA-41","warehouse":"main","qty":2,"shipped_qty":1,"returned_qty":0,"state":"confirmed"},"#,
+            r#"{"resource":"fitting-room-1","from":"2027-01-01T10:00:00.000000Z","to":"2027-01-01T11:00:00.000001Z","#,
+            r#""state":"released"}],"#,
+        )));
     }
 
     #[test]

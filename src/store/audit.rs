@@ -8,7 +8,9 @@ use sqlx::{Connection, PgConnection, Postgres, Transaction};
 
 use super::StoreError;
 use super::stock::key;
-use crate::domain::{EventKey, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp};
+use crate::domain::{
+    EventKey, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp, slot_steps,
+};
 
 /// Begins the snapshot that everything is asked of. It takes no lock that anybody waits for; as long as it stands, the server keeps what was
 /// changed since. A statement whose asker is gone ends within seconds.
@@ -47,6 +49,12 @@ pub enum Sweep {
     Orders,
     /// Invariant 5.
     Once,
+    /// Invariant 4: the slots' steps.
+    SlotSteps,
+    /// Invariant 4: slots are where their journal left them.
+    SlotStates,
+    /// Invariant 5: no two live slots of a resource overlap.
+    SlotsApart,
     /// Invariant 6: what waits.
     Waiting,
     /// Invariant 7: versions.
@@ -57,7 +65,7 @@ pub enum Sweep {
 
 impl Sweep {
     /// All of invariants 1 to 5.
-    pub const OF_STOCK_AND_ORDERS: [Self; 9] = [
+    pub const OF_STOCK_AND_ORDERS: [Self; 12] = [
         Self::Stock,
         Self::Reserved,
         Self::Carried,
@@ -65,8 +73,11 @@ impl Sweep {
         Self::Parcels,
         Self::Steps,
         Self::States,
+        Self::SlotSteps,
+        Self::SlotStates,
         Self::Orders,
         Self::Once,
+        Self::SlotsApart,
     ];
 
     fn invariant(self) -> u8 {
@@ -74,8 +85,8 @@ impl Sweep {
             Self::Stock => 1,
             Self::Reserved | Self::Carried => 2,
             Self::OnHand | Self::Parcels => 3,
-            Self::Steps | Self::States | Self::Orders => 4,
-            Self::Once => 5,
+            Self::Steps | Self::States | Self::SlotSteps | Self::SlotStates | Self::Orders => 4,
+            Self::Once | Self::SlotsApart => 5,
             Self::Waiting => 6,
             Self::Versions => 7,
             Self::Money => 9,
@@ -93,6 +104,9 @@ impl Sweep {
             Self::States => include_str!("audit_4_states.sql"),
             Self::Orders => include_str!("audit_4_orders.sql"),
             Self::Once => include_str!("audit_5_once.sql"),
+            Self::SlotSteps => include_str!("audit_4_slot_steps.sql"),
+            Self::SlotStates => include_str!("audit_4_slot_states.sql"),
+            Self::SlotsApart => include_str!("audit_5_slots_apart.sql"),
             Self::Waiting => include_str!("audit_6_waiting.sql"),
             Self::Versions => include_str!("audit_7_versions.sql"),
             Self::Money => include_str!("audit_9_money.sql"),
@@ -127,6 +141,9 @@ pub fn sweep(connection: &mut PgConnection, sweep: Sweep) -> BoxStream<'_, Resul
             .bind(STEPS.map(|step| step.from.map(ReservationState::word)).to_vec())
             .bind(STEPS.map(|step| step.to.word()).to_vec())
             .bind(STEPS.map(|step| step.reserved.sign()).to_vec()),
+        Sweep::SlotSteps => asked
+            .bind(slot_steps().map(|step| step.from.map(ReservationState::word)).collect::<Vec<_>>())
+            .bind(slot_steps().map(|step| step.to.word()).collect::<Vec<_>>()),
         Sweep::Orders => asked.bind(Order::PRECEDENCE.map(|(line, _)| line.word()).to_vec()),
         _ => asked,
     };
@@ -145,6 +162,8 @@ struct SweptRow {
     payment_id: Option<String>,
     reservation_id: Option<i64>,
     step_id: Option<i64>,
+    slot_hold_id: Option<i64>,
+    resource: Option<String>,
     stream: Option<String>,
     sequence: Option<i64>,
     subject: Option<String>,
@@ -164,6 +183,8 @@ impl SweptRow {
             payment_id: self.payment_id,
             reservation_id: self.reservation_id,
             step_id: self.step_id,
+            slot_hold_id: self.slot_hold_id,
+            resource: self.resource,
             stream: self.stream,
             sequence: self.sequence,
             subject: self.subject,

@@ -16,6 +16,9 @@ pub async fn on_rows(
     now: Timestamp,
     limit: i64,
 ) -> Result<Vec<OrderKey>, StoreError> {
+    if rows.is_empty() {
+        return Ok(Vec::new());
+    }
     let orders: Vec<(String, String)> = sqlx::query_as(include_str!("due_on_rows.sql"))
         .bind(skus(rows))
         .bind(warehouses(rows))

@@ -68,8 +68,8 @@ pub(super) fn fault_of(error: &sqlx::Error) -> Fault {
 fn fault_of_code(code: &str) -> Fault {
     match code {
         // Also what took longer than a statement may: a batch that always does is counted and taken apart. And a plan that a changed table has made
-        // void (0A000): the next connection makes another.
-        "40001" | "40P01" | "57014" | "0A000" => Fault::Again,
+        // void (0A000): the next connection makes another. And a slot that somebody took past the locks (23P01): it will be found taken.
+        "40001" | "40P01" | "57014" | "0A000" | "23P01" => Fault::Again,
         "55P03" => Fault::Locked,
         // Shut down, started up, ended while idle in a transaction, no room or read-only for now.
         "25P03" | "25P04" | "25006" => Fault::Away,
@@ -102,6 +102,8 @@ mod tests {
             ("28P01", Fault::Unfit),
             ("3D000", Fault::Unfit),
             ("0A000", Fault::Again),
+            ("23P01", Fault::Again),
+            ("23505", Fault::Data),
         ] {
             assert_eq!(fault_of_code(code), fault, "{code}");
         }

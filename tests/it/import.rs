@@ -303,3 +303,39 @@ async fn bad_rows_of_the_map_are_named() {
     assert_eq!(importer.report("warehouses", &file, &["--skip-bad"]).await, skipped);
     assert_eq!(shop.number("SELECT count(*) FROM channel_warehouse_map WHERE channel = 'web'").await, 1);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn resources_are_known_from_then_on_and_a_later_file_renames() {
+    let ground = Ground::new().await;
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
+    let file = "resource,name\nroom-2,Second room\n\"a, \"\"b\"\"\",\nroom-1,First room\n";
+    assert_eq!(importer.report("resources", file, &[]).await, taken(3, 0));
+    assert_eq!(importer.report("resources", file, &[]).await, taken(0, 3));
+    assert_eq!(importer.report("resources", "name,resource\nBlue,room-2\n,room-3\n", &[]).await, taken(2, 0));
+    let rows: Vec<(String, Option<String>)> =
+        sqlx::query_as("SELECT resource, name FROM slot_resource ORDER BY resource").fetch_all(&shop.db).await.unwrap();
+    let row = |resource: &str, name: Option<&str>| (resource.to_owned(), name.map(str::to_owned));
+    let expected =
+        [row("a, \"b\"", None), row("room-1", Some("First room")), row("room-2", Some("Blue")), row("room-3", None)];
+    assert_eq!(rows, expected);
+
+    let bad = "resource,name\nroom-4,Fourth\n room-5,\nroom-4,Again\nroom-6, edge\n";
+    let reasons = json!([
+        { "line": 3, "reason": "resource must not begin or end with white space" },
+        { "line": 4, "reason": "this resource stands in line 2 already" },
+        { "line": 5, "reason": "name must not begin or end with white space" },
+    ]);
+    let refused = (Some(1), json!({ "taken": 0, "unchanged": 0, "bad": reasons }));
+    assert_eq!(importer.report("resources", bad, &[]).await, refused);
+    assert_eq!(shop.number("SELECT count(*) FROM slot_resource").await, 4);
+    let skipped = (Some(1), json!({ "taken": 1, "unchanged": 0, "bad": reasons }));
+    assert_eq!(importer.report("resources", bad, &["--skip-bad"]).await, skipped);
+
+    let slot = json!({ "resource": "a, \"b\"", "from": "2027-01-01T10:00:00Z", "to": "2027-01-01T11:00:00Z" });
+    shop.say("order.created.web", json!({ "event_id": "e1", "order_ref": "1001", "lines": [slot] })).await;
+    assert_eq!(shop.answer_to("e1").await.what(), "held");
+    // A name may change while a slot is held.
+    assert_eq!(importer.report("resources", "resource,name\n\"a, \"\"b\"\"\",Corner\n", &[]).await, taken(1, 0));
+    shop.settled().await;
+    shop.audit().await;
+}

@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
-use crate::domain::command::{AskedLine, EventKey};
+use crate::domain::command::{AskedLine, AskedSlot, EventKey};
 use crate::domain::decision::{
     Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind, Review,
-    Shortage, StockChange, What,
+    Shortage, SlotStep, SlotView, StockChange, What,
 };
-use crate::domain::names::{Channel, EventId, Sku, Warehouse};
+use crate::domain::names::{Channel, EventId, Resource, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use crate::domain::payment::{PaymentKey, RefundReason, RefundRequired};
 use crate::domain::shipment::{FiledShipment, ParcelLine};
+use crate::domain::slot::{SlotHold, SlotTable};
 use crate::domain::snapshot::{Known, Policy};
 use crate::domain::stock::{Stock, StockKey, StockTable};
 use crate::domain::{Qty, Timestamp};
@@ -29,21 +30,37 @@ pub(super) struct Entry {
     pub key: OrderKey,
     pub row: OrderRow,
     pub lines: Vec<Reservation>,
+    pub slots: Vec<SlotHold>,
     /// Whether the order itself has come.
     pub born: bool,
     pub(super) stored: OrderRow,
     pub(super) stored_lines: Vec<Reservation>,
+    pub(super) stored_slots: Vec<SlotHold>,
 }
 
 impl Entry {
     pub fn new(key: OrderKey, order: Order) -> Self {
         let row = if order.born { order.stored.clone() } else { OrderRow::awaited(order.stored.created_at) };
-        Self { key, row, lines: order.lines.clone(), born: order.born, stored: order.stored, stored_lines: order.lines }
+        Self {
+            key,
+            row,
+            lines: order.lines.clone(),
+            slots: order.slots.clone(),
+            born: order.born,
+            stored: order.stored,
+            stored_lines: order.lines,
+            stored_slots: order.slots,
+        }
     }
 
-    /// Takes the state that the lines now give.
+    /// Takes the state that lines and slots now give.
     pub fn settle(&mut self) {
-        self.row.state = Order::state_of(&self.lines);
+        self.row.state = Order::state_of(&self.lines, &self.slots);
+    }
+
+    /// Whether a line or slot of it ended without anybody's cancelling it.
+    pub fn can_be_had_again(&self) -> bool {
+        self.lines.iter().any(Reservation::can_be_had_again) || self.slots.iter().any(SlotHold::can_be_had_again)
     }
 
     /// The answer that tells how the order stands and changes nothing.
@@ -51,9 +68,7 @@ impl Entry {
         let reason = match self.row.state {
             OrderState::Rejected => self.row.rejection.map(AnswerReason::Rejected),
             OrderState::Expired => Some(AnswerReason::HoldEnded),
-            OrderState::Released if self.lines.iter().any(Reservation::can_be_had_again) => {
-                Some(AnswerReason::PaymentFailed)
-            }
+            OrderState::Released if self.can_be_had_again() => Some(AnswerReason::PaymentFailed),
             OrderState::Released => Some(AnswerReason::Cancelled),
             _ => None,
         };
@@ -75,6 +90,7 @@ impl Entry {
             in_reply_to,
             duplicate: false,
             lines: self.lines.iter().map(view).collect(),
+            slots: self.slots.iter().map(view_slot).collect(),
             expires_at: (self.row.state == OrderState::Held).then_some(self.row.expires_at).flatten(),
             reason: None,
             shortages: Vec::new(),
@@ -94,6 +110,10 @@ pub(super) fn view(line: &Reservation) -> LineView {
     }
 }
 
+pub(super) fn view_slot(hold: &SlotHold) -> SlotView {
+    SlotView { slot: hold.slot.clone(), state: hold.state }
+}
+
 /// Why a step is taken, for the journal.
 pub(super) struct Why<'a> {
     pub cause: Option<usize>,
@@ -104,11 +124,14 @@ pub(super) struct Why<'a> {
 /// Figures, journal, movements, answers and reviews of a batch.
 pub(super) struct Ledger {
     pub stock: StockTable,
+    /// Periods that are held or confirmed, as far as the decision may ask for them.
+    pub slots: SlotTable,
     known: Known,
     /// Rows that the transaction made and that no command has needed yet.
     spare: HashSet<StockKey>,
     touched: BTreeMap<StockKey, Touched>,
     new_lines: usize,
+    new_slots: usize,
     decision: Decision,
 }
 
@@ -119,7 +142,20 @@ struct Touched {
 
 impl Ledger {
     pub fn new(stock: StockTable, known: Known, made: HashSet<StockKey>) -> Self {
-        Self { stock, known, spare: made, touched: BTreeMap::new(), new_lines: 0, decision: Decision::default() }
+        Self {
+            stock,
+            slots: SlotTable::default(),
+            known,
+            spare: made,
+            touched: BTreeMap::new(),
+            new_lines: 0,
+            new_slots: 0,
+            decision: Decision::default(),
+        }
+    }
+
+    pub fn with_slots(self, slots: SlotTable) -> Self {
+        Self { slots, ..self }
     }
 
     pub fn knows_sku(&self, sku: &Sku) -> bool {
@@ -128,6 +164,10 @@ impl Ledger {
 
     pub fn knows_warehouse(&self, warehouse: &Warehouse) -> bool {
         self.known.warehouses.contains(warehouse)
+    }
+
+    pub fn knows_resource(&self, resource: &Resource) -> bool {
+        self.known.resources.contains(resource)
     }
 
     /// Makes SKU and warehouse known. A row that is new with it is told of even where its figures stay 0.
@@ -210,6 +250,59 @@ impl Ledger {
         });
     }
 
+    /// Takes a free slot for an order. `expires_at` is the order's, if it is held for a time.
+    pub fn open_slot(
+        &mut self,
+        asked: &AskedSlot,
+        state: ReservationState,
+        order: &OrderKey,
+        expires_at: Option<Timestamp>,
+        why: &Why<'_>,
+    ) -> SlotHold {
+        let hold = SlotHold { id: LineId::New(self.new_slots), slot: asked.clone(), state, cancelled: false };
+        self.new_slots += 1;
+        self.journal_slot(&hold, None, order, expires_at, why);
+        hold
+    }
+
+    /// Takes a slot from one state to another: from now on it is in others' way, or no longer.
+    pub fn step_slot(
+        &mut self,
+        hold: &mut SlotHold,
+        to: ReservationState,
+        order: &OrderKey,
+        expires_at: Option<Timestamp>,
+        why: &Why<'_>,
+    ) {
+        let from = hold.state;
+        hold.state = to;
+        self.journal_slot(hold, Some(from), order, expires_at, why);
+    }
+
+    fn journal_slot(
+        &mut self,
+        hold: &SlotHold,
+        from: Option<ReservationState>,
+        order: &OrderKey,
+        expires_at: Option<Timestamp>,
+        why: &Why<'_>,
+    ) {
+        if hold.state.is_live() {
+            let expires_at = expires_at.filter(|_| hold.state == ReservationState::Held);
+            self.slots.insert(&hold.slot, order.clone(), expires_at);
+        } else {
+            self.slots.remove(&hold.slot);
+        }
+        self.decision.slot_journal.push(SlotStep {
+            hold: hold.id,
+            slot: hold.slot.clone(),
+            from,
+            to: hold.state,
+            reason: why.reason.clone(),
+            event_id: why.event_id.cloned(),
+        });
+    }
+
     /// Changes what lies on a shelf, for the reason that the movement names.
     pub fn move_units(
         &mut self,
@@ -269,6 +362,11 @@ impl Ledger {
         self.decision.short.extend(rows);
     }
 
+    /// Remembers whose ended holds somebody was refused for.
+    pub fn found_overdue(&mut self, orders: impl IntoIterator<Item = OrderKey>) {
+        self.decision.overdue.extend(orders);
+    }
+
     /// Every row that changed gets one new version and is told of once, also if its figures ended where they began.
     pub fn finish(mut self) -> Decision {
         for (key, touched) in self.touched {
@@ -281,6 +379,8 @@ impl Ledger {
         self.decision.spare_rows.sort_unstable();
         self.decision.short.sort_unstable();
         self.decision.short.dedup();
+        self.decision.overdue.sort_unstable();
+        self.decision.overdue.dedup();
         self.decision.figures = self.stock;
         self.decision
     }

@@ -10,6 +10,7 @@ mod ledger;
 mod orders;
 mod payments;
 mod shipments;
+mod slots;
 mod till;
 
 #[cfg(test)]
@@ -85,7 +86,7 @@ impl<'a> Work<'a> {
         Self {
             batch,
             rules: Rules { policy, now: snapshot.now, hold_from: snapshot.hold_from, routes: snapshot.routes },
-            ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock),
+            ledger: Ledger::new(snapshot.stock, snapshot.known, snapshot.new_stock).with_slots(snapshot.slots),
             orders: snapshot.orders.into_iter().map(|(key, order)| (key.clone(), Entry::new(key, order))).collect(),
             till: Till::new(snapshot.payments),
             seen: snapshot.seen,
@@ -203,10 +204,10 @@ impl<'a> Work<'a> {
             _ if !entry.born => None,
             Kind::Renew(renew) => Some(orders::renew(&ask, renew, entry, &mut self.ledger)),
             Kind::Cancel(cancel) => {
-                let outstanding = payments::outstanding(entry);
+                let before = payments::Before::of(entry);
                 let paid_here = self.till.is_paid(key);
                 let outcome = orders::cancel(&ask, cancel, entry, &mut self.ledger, paid_here);
-                payments::after_cancel(&ask, &outstanding, entry, &mut self.ledger, &mut self.till);
+                payments::after_cancel(&ask, &before, entry, &mut self.ledger, &mut self.till);
                 Some(outcome)
             }
             Kind::Payment(report) => Some(payments::take(&ask, report, entry, &mut self.ledger, &mut self.till)),
@@ -239,12 +240,15 @@ impl<'a> Work<'a> {
         self.till.finish(&mut decision);
         decision.forgotten = forgotten(self.batch, &self.outcomes, &self.seen);
         decision.outcomes = self.outcomes;
-        for entry in self.orders.into_values() {
+        for mut entry in self.orders.into_values() {
+            entry.write_slots(&mut decision);
             entry.write(&mut decision);
         }
         // The map has no order of its own. Most orders are new and change nothing that is stored: there is little to sort.
         decision.new_reservations.sort_unstable_by_key(|new| new.reservation.id.place());
         decision.reservations.sort_unstable_by_key(|change| change.id);
+        decision.new_slots.sort_unstable_by_key(|new| new.hold.id.place());
+        decision.slots.sort_unstable_by_key(|change| change.id);
         decision.orders.sort_unstable_by(|a, b| a.key.cmp(&b.key));
         decision
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use super::choose::{Wanted, choose};
+use super::choose::{Short, Wanted, choose};
 use super::ledger::{Entry, Ledger, Rules, Why, shortage};
+use super::slots;
 use crate::domain::Qty;
 use crate::domain::command::{AskedLine, CancelLine, CancelOrder, CreateOrder, EventKey, RenewOrder};
 use crate::domain::decision::{
@@ -88,8 +89,9 @@ fn serve(
     if !nowhere.is_empty() {
         return Err((Rejection::UnknownWarehouse, nowhere));
     }
-    if !create.slots.is_empty() {
-        return Err((Rejection::UnknownResource, create.slots.iter().cloned().map(Shortage::Slot).collect()));
+    let undefined = slots::unknown(create, ledger);
+    if !undefined.is_empty() {
+        return Err((Rejection::UnknownResource, undefined));
     }
     if !rules.policy.accept_orders {
         return Err((Rejection::NotAccepting, Vec::new()));
@@ -99,10 +101,25 @@ fn serve(
         .iter()
         .map(|line| Wanted { sku: &line.sku, qty: line.qty, named: line.warehouse.as_ref(), before: None })
         .collect();
-    choose(&wanted, &create.order.channel, rules, ledger).map_err(|short| {
-        ledger.fell_short(short.rows);
-        (Rejection::InsufficientStock, short.shortages)
-    })
+    let chosen = choose(&wanted, &create.order.channel, rules, ledger);
+    let taken = slots::missing(create.slots.iter(), rules, ledger);
+    together(chosen, taken, ledger)
+}
+
+/// Units and slots, all or nothing. Everything that is missing is named; units give the reason where they are among it.
+fn together(
+    chosen: Result<Vec<Warehouse>, Short>,
+    taken: Vec<Shortage>,
+    ledger: &mut Ledger,
+) -> Result<Vec<Warehouse>, (Rejection, Vec<Shortage>)> {
+    match chosen {
+        Ok(warehouses) if taken.is_empty() => Ok(warehouses),
+        Ok(_) => Err((Rejection::SlotTaken, taken)),
+        Err(short) => {
+            ledger.fell_short(short.rows);
+            Err((Rejection::InsufficientStock, short.shortages.into_iter().chain(taken).collect()))
+        }
+    }
 }
 
 fn hold(
@@ -122,6 +139,7 @@ fn hold(
         .zip(warehouses)
         .map(|(line, warehouse)| ledger.open(line, warehouse, state, &ask.why(None)))
         .collect();
+    slots::hold(create, state, entry, &ask.why(None), ledger);
     Outcome::Answered(ledger.tell(ask.answer(entry)))
 }
 
@@ -160,9 +178,7 @@ fn reject(
 pub(super) fn renew(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     match entry.row.state {
         OrderState::Held => prolong(ask, renew, entry, ledger),
-        OrderState::Expired | OrderState::Released if entry.lines.iter().any(Reservation::can_be_had_again) => {
-            have_again(ask, renew, entry, ledger)
-        }
+        OrderState::Expired | OrderState::Released if entry.can_be_had_again() => have_again(ask, renew, entry, ledger),
         _ => ask.tell_present(entry, ledger),
     }
 }
@@ -179,7 +195,7 @@ fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Le
     Outcome::Answered(ledger.tell(answer))
 }
 
-/// Every line that was not cancelled, or none.
+/// Every line and slot that was not cancelled, or none.
 fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     if !ask.rules.policy.accept_orders {
         let reason = Some(AnswerReason::Rejected(Rejection::NotAccepting));
@@ -195,14 +211,14 @@ fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut
             return Outcome::Answered(ledger.tell(answer));
         }
     };
-    hold_again(warehouses, entry, ledger, &ask.why(None));
     entry.row.held_since = Some(ask.rules.now);
     entry.row.expires_at = Some(ask.rules.now + ask.rules.policy.hold.clamp(renew.hold_for_s));
+    hold_again(warehouses, entry, ledger, &ask.why(None));
     entry.settle();
     Outcome::Answered(ledger.tell(ask.answer(entry)))
 }
 
-/// A warehouse for each line that can be had again, or what is missing. Nothing is held yet.
+/// A warehouse for each line that can be had again, if its slots can be too; or what is missing. Nothing is held yet.
 pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Vec<Shortage>> {
     let wanted: Vec<Wanted<'_>> = entry
         .lines
@@ -215,18 +231,18 @@ pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) ->
             before: Some(&line.warehouse),
         })
         .collect();
-    choose(&wanted, &entry.key.channel, ask.rules, ledger).map_err(|short| {
-        ledger.fell_short(short.rows);
-        short.shortages
-    })
+    let chosen = choose(&wanted, &entry.key.channel, ask.rules, ledger);
+    let taken = slots::missing(slots::to_have_again(entry), ask.rules, ledger);
+    together(chosen, taken, ledger).map_err(|(_, shortages)| shortages)
 }
 
-/// Holds every line that can be had again, each in its warehouse.
+/// Holds every line and slot that can be had again, each line in its warehouse.
 pub(super) fn hold_again(warehouses: Vec<Warehouse>, entry: &mut Entry, ledger: &mut Ledger, why: &Why<'_>) {
     for (line, warehouse) in entry.lines.iter_mut().filter(|line| line.can_be_had_again()).zip(warehouses) {
         line.warehouse = warehouse;
         ledger.step(line, ReservationState::Held, line.qty, why);
     }
+    slots::have_again(entry, why, ledger);
 }
 
 /// What is outstanding is given back, whole or as named. `paid_here` is whether a payment that is known here pays the order.
@@ -249,7 +265,7 @@ pub(super) fn cancel(
         None => whole(entry),
         Some(lines) => partial(lines, entry),
     };
-    let named = match named {
+    let (named, slots) = match named.and_then(|named| Ok((named, slots::named(cancel, entry)?))) {
         Ok(named) => named,
         Err(detail) => return Outcome::Refused(Refusal::new(Reason::OverCancel, detail)),
     };
@@ -258,6 +274,7 @@ pub(super) fn cancel(
     for (place, qty) in named {
         give_back(&mut entry.lines[place], qty, &ask.why(Some(reason.clone())), ledger);
     }
+    slots::give_back(&slots, entry, &ask.why(Some(reason)), ledger);
     entry.settle();
     if was_confirmed && entry.row.payment == PaymentMode::Prepaid && !paid_here {
         ask_for_refund_elsewhere(ask, entry, ledger);
@@ -268,6 +285,7 @@ pub(super) fn cancel(
 
 /// An order that holds nothing any more: what the cancel names is never had again.
 fn forgo(cancel: &CancelOrder, entry: &mut Entry) {
+    slots::forgo(cancel, entry);
     for line in &mut entry.lines {
         match &cancel.lines {
             None => line.cancelled = true,
@@ -294,7 +312,7 @@ fn whole(entry: &Entry) -> Result<Vec<(usize, Qty)>, String> {
         .map(|(place, line)| (place, line.outstanding()))
         .filter(|(_, qty)| *qty > 0)
         .collect();
-    if outstanding.is_empty() {
+    if outstanding.is_empty() && entry.slots.iter().all(|hold| !hold.state.is_live()) {
         return Err("nothing of this order is outstanding any more: it has shipped".into());
     }
     Ok(outstanding)
@@ -304,19 +322,17 @@ fn whole(entry: &Entry) -> Result<Vec<(usize, Qty)>, String> {
 fn partial(named: &[CancelLine], entry: &Entry) -> Result<Vec<(usize, Qty)>, String> {
     named
         .iter()
-        .map(|named| match named {
-            CancelLine::Slot(slot) => Err(format!("lines name resource {}, which is not in the order", slot.resource)),
-            CancelLine::Units(sku, qty) => {
-                let found = entry.lines.iter().enumerate().find(|(_, line)| line.sku == *sku);
-                let (place, line) = found.ok_or_else(|| format!("lines name sku {sku}, which is not in the order"))?;
-                if *qty > line.outstanding() {
-                    return Err(format!(
-                        "lines name {qty} of sku {sku}, of which {} are outstanding",
-                        line.outstanding()
-                    ));
-                }
-                Ok((place, *qty))
+        .filter_map(|named| match named {
+            CancelLine::Units(sku, qty) => Some((sku, qty)),
+            CancelLine::Slot(_) => None,
+        })
+        .map(|(sku, qty)| {
+            let found = entry.lines.iter().enumerate().find(|(_, line)| line.sku == *sku);
+            let (place, line) = found.ok_or_else(|| format!("lines name sku {sku}, which is not in the order"))?;
+            if *qty > line.outstanding() {
+                return Err(format!("lines name {qty} of sku {sku}, of which {} are outstanding", line.outstanding()));
             }
+            Ok((place, *qty))
         })
         .collect()
 }
@@ -349,13 +365,14 @@ fn ask_for_refund_elsewhere(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) {
     });
 }
 
-/// The hold has ended: all its lines go back, and the world is told once.
+/// The hold has ended: all its lines and slots go back, and the world is told once.
 pub(super) fn expire(entry: &mut Entry, ledger: &mut Ledger) {
     let why = Why { cause: None, event_id: None, reason: Some(AnswerReason::HoldEnded.word().into()) };
     for line in entry.lines.iter_mut().filter(|line| line.state == ReservationState::Held) {
         let outstanding = line.outstanding();
         ledger.step(line, ReservationState::Expired, -outstanding, &why);
     }
+    slots::step_all(entry, ReservationState::Held, ReservationState::Expired, &why, ledger);
     entry.settle();
     let answer = Answer { what: What::Expired, reason: Some(AnswerReason::HoldEnded), ..entry.answer(None, None) };
     ledger.tell(answer);

@@ -3,11 +3,14 @@
 //! What a gateway says is recorded, whatever the order is; then the order's state says what follows. Money that finds nothing to confirm is
 //! required back or becomes a question for a person, never silence.
 
-use super::ledger::{Entry, Ledger, view};
+use super::ledger::{Entry, Ledger, view, view_slot};
 use super::orders::{Ask, choose_again, hold_again};
+use super::slots;
 use super::till::Till;
 use crate::domain::Qty;
-use crate::domain::decision::{Answer, AnswerReason, LineView, Outcome, Review, ReviewKind, ReviewSubject, What};
+use crate::domain::decision::{
+    Answer, AnswerReason, LineView, Outcome, Review, ReviewKind, ReviewSubject, SlotView, What,
+};
 use crate::domain::money::Money;
 use crate::domain::order::{OrderKey, OrderState, Reservation, ReservationState};
 use crate::domain::payment::{
@@ -95,6 +98,7 @@ impl Desk<'_> {
             let outstanding = line.outstanding();
             self.ledger.step(line, ReservationState::Released, -outstanding, &why);
         }
+        slots::step_all(self.entry, ReservationState::Held, ReservationState::Released, &why, self.ledger);
         self.entry.settle();
         let reason = Some(AnswerReason::PaymentFailed);
         let answer = Answer { what: What::Released, reason, ..self.ask.answer(self.entry) };
@@ -124,6 +128,7 @@ impl Desk<'_> {
         for line in self.entry.lines.iter_mut().filter(|line| line.state == ReservationState::Held) {
             self.ledger.step(line, ReservationState::Confirmed, 0, &why);
         }
+        slots::step_all(self.entry, ReservationState::Held, ReservationState::Confirmed, &why, self.ledger);
         self.entry.settle();
         self.pays();
         let answer = Answer { reason, ..self.ask.answer(self.entry) };
@@ -142,9 +147,9 @@ impl Desk<'_> {
         self.noted()
     }
 
-    /// The hold has ended: every line that was not cancelled is had again, or the money goes back.
+    /// The hold has ended: every line and slot that was not cancelled is had again, or the money goes back.
     fn confirm_late(&mut self) -> Outcome {
-        if !self.entry.lines.iter().any(Reservation::can_be_had_again) {
+        if !self.entry.can_be_had_again() {
             return self.require_back(RefundReason::Cancelled);
         }
         // The order's state comes before the amount: what could not be had anyway goes back, whatever it is.
@@ -206,8 +211,8 @@ impl Desk<'_> {
     }
 
     fn require_back(&mut self, reason: RefundReason) -> Outcome {
-        let lines = self.entry.lines.iter().map(view).collect();
-        require(self.ask, &self.report.key, reason, lines, self.ledger, self.till);
+        let concerned = Concerned::all_of(self.entry);
+        require(self.ask, &self.report.key, reason, concerned, self.ledger, self.till);
         self.noted()
     }
 
@@ -247,12 +252,25 @@ fn words(amount: Option<Money>) -> String {
     amount.map_or_else(|| "no stated amount".to_owned(), |money| format!("{} {}", money.amount, money.currency))
 }
 
+/// The lines and slots that a refund is about.
+#[derive(Clone)]
+struct Concerned {
+    lines: Vec<LineView>,
+    slots: Vec<SlotView>,
+}
+
+impl Concerned {
+    fn all_of(entry: &Entry) -> Self {
+        Self { lines: entry.lines.iter().map(view).collect(), slots: entry.slots.iter().map(view_slot).collect() }
+    }
+}
+
 /// Requires what is left of a payment, or after a partial cancel a part that nobody here knows.
 fn require(
     ask: &Ask<'_>,
     key: &PaymentKey,
     reason: RefundReason,
-    lines: Vec<LineView>,
+    concerned: Concerned,
     ledger: &mut Ledger,
     till: &mut Till,
 ) {
@@ -263,36 +281,48 @@ fn require(
         order: payment.order.clone(),
         reason,
         amount: payment.left().filter(|_| reason != RefundReason::PartiallyCancelled),
-        lines,
+        lines: concerned.lines,
+        slots: concerned.slots,
         event_id: ask.event.id.clone(),
         cause: ask.index,
         settled: false,
     });
 }
 
-/// What was outstanding of each line before a cancel.
-pub(super) fn outstanding(entry: &Entry) -> Vec<Qty> {
-    entry.lines.iter().map(Reservation::outstanding).collect()
+/// What an order had before a cancel: units outstanding of each line, and whether each slot was its own.
+pub(super) struct Before {
+    outstanding: Vec<Qty>,
+    live: Vec<bool>,
 }
 
-/// A cancel has given units back: money that was taken for them is required back, once a payment. Of an order that is cancelled whole that is
-/// whatever was taken for it; of a part, what pays the order.
-pub(super) fn after_cancel(ask: &Ask<'_>, before: &[Qty], entry: &Entry, ledger: &mut Ledger, till: &mut Till) {
-    let given_back: Vec<LineView> = entry
-        .lines
-        .iter()
-        .zip(before)
-        .map(|(line, before)| (line, before - line.outstanding()))
-        .filter(|(_, given)| *given > 0)
-        .map(|(line, given)| LineView {
+impl Before {
+    pub fn of(entry: &Entry) -> Self {
+        Self {
+            outstanding: entry.lines.iter().map(Reservation::outstanding).collect(),
+            live: entry.slots.iter().map(|hold| hold.state.is_live()).collect(),
+        }
+    }
+
+    /// What was given back since.
+    fn given_back(&self, entry: &Entry) -> Concerned {
+        let units = entry.lines.iter().zip(&self.outstanding).map(|(line, before)| (line, before - line.outstanding()));
+        let lines = units.filter(|(_, given)| *given > 0).map(|(line, given)| LineView {
             qty: given,
             shipped_qty: 0,
             returned_qty: 0,
             state: ReservationState::Released,
             ..view(line)
-        })
-        .collect();
-    if given_back.is_empty() {
+        });
+        let slots = entry.slots.iter().zip(&self.live).filter(|(hold, live)| **live && !hold.state.is_live());
+        Concerned { lines: lines.collect(), slots: slots.map(|(hold, _)| view_slot(hold)).collect() }
+    }
+}
+
+/// A cancel has given units or slots back: money that was taken for them is required back, once a payment. Of an order that is cancelled whole that
+/// is whatever was taken for it; of a part, what pays the order.
+pub(super) fn after_cancel(ask: &Ask<'_>, before: &Before, entry: &Entry, ledger: &mut Ledger, till: &mut Till) {
+    let given_back = before.given_back(entry);
+    if given_back.lines.is_empty() && given_back.slots.is_empty() {
         return;
     }
     let whole = entry.row.state == OrderState::Released;
@@ -302,11 +332,11 @@ pub(super) fn after_cancel(ask: &Ask<'_>, before: &[Qty], entry: &Entry, ledger:
     let keys: Vec<PaymentKey> =
         till.of_order(&entry.key).filter(concerned).map(|payment| payment.key.clone()).collect();
     for key in keys {
-        let (reason, lines) = if whole {
-            (RefundReason::Cancelled, entry.lines.iter().map(view).collect())
+        let (reason, concerned) = if whole {
+            (RefundReason::Cancelled, Concerned::all_of(entry))
         } else {
             (RefundReason::PartiallyCancelled, given_back.clone())
         };
-        require(ask, &key, reason, lines, ledger, till);
+        require(ask, &key, reason, concerned, ledger, till);
     }
 }

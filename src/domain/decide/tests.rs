@@ -12,6 +12,7 @@ mod payments;
 mod random;
 mod renew;
 mod repeats;
+mod slots;
 mod waiting;
 mod warehouses;
 mod world;

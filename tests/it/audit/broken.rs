@@ -48,7 +48,7 @@ impl Shop {
 }
 
 /// What a run of the command finds while something is broken. Afterwards it is mended, and nothing is found.
-async fn broken(shop: &Shop, launch: &Launch, break_it: &'static str, mend_it: &'static str) -> Vec<Value> {
+pub(super) async fn broken(shop: &Shop, launch: &Launch, break_it: &'static str, mend_it: &'static str) -> Vec<Value> {
     shop.execute(break_it).await;
     let found = findings(launch).await;
     shop.execute(mend_it).await;

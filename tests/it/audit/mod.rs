@@ -7,6 +7,7 @@ mod money;
 mod parcels;
 mod reading;
 mod schedule;
+mod slots;
 
 use serde_json::Value;
 

@@ -20,6 +20,7 @@ mod repeats;
 mod replay;
 mod replies;
 mod reviews;
+mod slots;
 mod statements;
 mod streams;
 mod told;
@@ -127,6 +128,7 @@ impl Shop {
     async fn end_hold(&self, order_ref: &str) {
         for update in [
             "UPDATE reservation SET expires_at = clock_timestamp() WHERE order_ref = $1 AND state = 'held'",
+            "UPDATE slot_hold SET expires_at = clock_timestamp() WHERE order_ref = $1 AND state = 'held'",
             "UPDATE sales_order SET expires_at = clock_timestamp() WHERE order_ref = $1 AND state = 'held'",
         ] {
             sqlx::query(update).bind(order_ref).execute(&self.db).await.unwrap();

@@ -33,9 +33,10 @@ const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
+const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 90] = [
+const STATEMENTS: [Statement; 99] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -173,6 +174,7 @@ const STATEMENTS: [Statement; 90] = [
         &[("reservation", &["id"])],
     ),
     statement("reviews_open", "text[], text[], jsonb[], text[], timestamptz", &[]),
+    statement("resources_put", "text[], text[]", &[]),
     statement("routes", "text[]", &[]),
     statement("shipments_file", "text[], text[], text[], text[], bytea[], text[], timestamptz", &[]),
     statement("shipments_lines", "bigint[], text[], text[], text[], bigint[], text[], timestamptz", &[]),
@@ -181,6 +183,22 @@ const STATEMENTS: [Statement; 90] = [
         "text[], text[], text[], text[]",
         &[("shipment", &["channel", "order_ref", "shipment_ref", "warehouse"])],
     ),
+    statement("slots_exist", "text[]", &[RESOURCE]),
+    statement("slots_ids", "int", &[]),
+    statement(
+        "slots_insert",
+        "bigint[], text[], text[], text[], timestamptz[], timestamptz[], text[], boolean[], timestamptz[], timestamptz",
+        &[],
+    ),
+    statement("slots_load", "text[], text[]", &[("slot_hold", &["channel", "order_ref"])]),
+    statement("slots_lock", "text[]", &[RESOURCE]),
+    statement(
+        "slots_steps",
+        "bigint[], text[], timestamptz[], timestamptz[], text[], text[], text[], text[], timestamptz",
+        &[],
+    ),
+    statement("slots_taken", "text[], timestamptz[], timestamptz[]", &[("slot_hold", &["resource", "during"])]),
+    statement("slots_update", "bigint[], text[], text[], boolean[], timestamptz[]", &[("slot_hold", &["id"])]),
     statement("stock_exist", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_make", "text[], text[]", &[]),
@@ -222,7 +240,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit reads whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 13] = [
+const AUDIT: [Statement; 16] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -231,6 +249,9 @@ const AUDIT: [Statement; 13] = [
     statement("audit_4_steps", "text[], text[], int[]", &[]),
     statement("audit_4_states", "", &[]),
     statement("audit_4_orders", "text[]", &[]),
+    statement("audit_4_slot_states", "", &[]),
+    statement("audit_4_slot_steps", "text[], text[]", &[]),
+    statement("audit_5_slots_apart", "", &[]),
     statement("audit_5_once", "", &[]),
     statement("audit_6_waiting", "", &[]),
     statement("audit_7_versions", "", &[]),
@@ -239,7 +260,7 @@ const AUDIT: [Statement; 13] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 17] = [
+const GROWING: [&str; 20] = [
     "payment",
     "payment_report",
     "refund_required",
@@ -253,6 +274,9 @@ const GROWING: [&str; 17] = [
     "processed_event",
     "inventory_document",
     "waiting_message",
+    "slot_resource",
+    "slot_hold",
+    "slot_event",
     "outbox",
     "dead_letter",
     "shipment",
@@ -314,6 +338,15 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT n, 'sku' || n % 1000, 'main', 'confirmed', 1, now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO slot_resource (resource) SELECT 'room' || n",
+        "INSERT INTO slot_hold (channel, order_ref, resource, during, state, expires_at, created_at)
+         SELECT 'web', n::text, 'room' || (n - 1) / 50 * 50 + 1,
+                tstzrange('2027-01-01'::timestamptz + n * interval '1 hour', '2027-01-01'::timestamptz + (n + 1) * interval '1 hour'),
+                CASE WHEN n % 50 = 0 THEN 'held' ELSE 'confirmed' END, now(), now()",
+        "INSERT INTO slot_event (slot_hold_id, resource, during, to_state, at)
+         SELECT n, 'room' || (n - 1) / 50 * 50 + 1,
+                tstzrange('2027-01-01'::timestamptz + n * interval '1 hour', '2027-01-01'::timestamptz + (n + 1) * interval '1 hour'),
+                'confirmed', now()",
         "INSERT INTO stock_doubt (sku, warehouse) SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END",
         "INSERT INTO stock_movement (sku, warehouse, delta, kind, at)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 'opening', now()",

@@ -9,7 +9,7 @@ use super::PATIENT;
 use crate::support::{Ground, Launch, Shop, order};
 
 /// The statements of each transaction, by the xid that ended it, out of the server's log.
-fn statements_by_transaction(log: &str) -> HashMap<String, Vec<String>> {
+pub(super) fn statements_by_transaction(log: &str) -> HashMap<String, Vec<String>> {
     let mut open: HashMap<&str, Vec<String>> = HashMap::new();
     let mut done = HashMap::new();
     for line in log.lines() {

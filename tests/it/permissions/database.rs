@@ -33,7 +33,7 @@ pub fn url(ground: &Ground, role: &str) -> String {
 const TRIES: &[(&str, &str, Answer)] = &[
     ("lastunit_owner", "CREATE TABLE another ()", Allowed),
     ("lastunit_owner", "ALTER TABLE stock ADD COLUMN note text", Allowed),
-    ("lastunit_owner", "CREATE EXTENSION btree_gist", Allowed),
+    ("lastunit_owner", "CREATE EXTENSION btree_gin", Allowed),
     ("lastunit_owner", "CREATE ROLE another", Refused),
     ("lastunit_runtime", "SELECT count(*) FROM stock", Allowed),
     ("lastunit_runtime", "INSERT INTO later (n) VALUES (1)", Allowed),
@@ -45,7 +45,7 @@ const TRIES: &[(&str, &str, Answer)] = &[
     ("lastunit_runtime", "CREATE TABLE another ()", Refused),
     ("lastunit_runtime", "CREATE TEMPORARY TABLE another ()", Refused),
     ("lastunit_runtime", "CREATE SCHEMA another", Refused),
-    ("lastunit_runtime", "CREATE EXTENSION btree_gist", Refused),
+    ("lastunit_runtime", "CREATE EXTENSION btree_gin", Refused),
     ("lastunit_runtime", "ALTER TABLE stock ADD COLUMN note text", Refused),
     ("lastunit_runtime", "ALTER TABLE stock DISABLE TRIGGER ALL", Refused),
     ("lastunit_runtime", "CREATE INDEX ON stock (on_hand)", Refused),

@@ -46,8 +46,13 @@ pub(super) fn line_at(of: &str, qty: Qty, at: &str) -> AskedLine {
 
 /// An hour of a resource.
 pub(super) fn slot(resource: &str) -> AskedSlot {
-    let from = Timestamp::UNIX_EPOCH;
-    AskedSlot { resource: Resource::new(resource).expect("a resource"), from, to: from + time::Duration::HOUR }
+    period(resource, 0, 1)
+}
+
+/// Hours of a resource.
+pub(super) fn period(resource: &str, from: i64, to: i64) -> AskedSlot {
+    let at = |hour| Timestamp::UNIX_EPOCH + time::Duration::hours(hour);
+    AskedSlot { resource: Resource::new(resource).expect("a resource"), from: at(from), to: at(to) }
 }
 
 pub(super) fn create(id: &str, order_ref: &str, lines: impl Into<Vec<AskedLine>>) -> Command {
@@ -107,6 +112,13 @@ pub(super) fn succeeded(id: &str, payment: &str, order_ref: &str) -> Command {
 
 pub(super) fn refunded(id: &str, payment: &str, order_ref: &str) -> Command {
     reported(id, payment, order_ref, PaymentState::Refunded)
+}
+
+/// Cancels the named slots.
+pub(super) fn cancel_slots(id: &str, order_ref: &str, slots: impl IntoIterator<Item = AskedSlot>) -> Command {
+    let lines = slots.into_iter().map(CancelLine::Slot).collect();
+    let cancel = CancelOrder { order: order("web", order_ref), reason: None, lines: Some(lines) };
+    asked("order.cancelled.web", id, Kind::Cancel(cancel))
 }
 
 /// The sweeper's command.
@@ -172,7 +184,7 @@ pub(super) trait Besides: Sized {
     fn costing(self, cents: i64) -> Self;
     /// The order or the renewal asks for a hold of so many seconds.
     fn for_s(self, seconds: u64) -> Self;
-    /// The order asks for a slot too.
+    /// The order asks for a slot too, or the cancel names it too.
     fn with_slot(self, slot: AskedSlot) -> Self;
     /// The cancel gives its reason.
     fn because(self, words: &str) -> Self;
@@ -232,6 +244,10 @@ impl Besides for Command {
     }
 
     fn with_slot(mut self, slot: AskedSlot) -> Self {
+        if let Kind::Cancel(cancel) = &mut self.kind {
+            cancel.lines.get_or_insert_default().push(CancelLine::Slot(slot));
+            return self;
+        }
         self.creation().slots.push(slot);
         self.digested()
     }

@@ -57,7 +57,7 @@ fn the_first_reason_that_applies_rejects() {
         (vec![line_at("A", 1, "nowhere"), line("X", 1)], true, false, "rejected unknown_sku X 1>0"),
         (vec![line_at("A", 1, "nowhere")], true, false, "rejected unknown_warehouse A 1>0"),
         (vec![line_at("A", 1, "nowhere"), line("B", 9)], false, true, "rejected unknown_warehouse A 1>0"),
-        (vec![line("A", 9)], true, false, "rejected unknown_resource room"),
+        (vec![line("A", 9)], true, false, "rejected unknown_resource room 0-1"),
         (vec![line("A", 9)], false, false, "rejected not_accepting"),
         (vec![line("A", 1)], false, false, "rejected not_accepting"),
         (vec![line("A", 9)], false, true, "rejected insufficient_stock A 9>5"),

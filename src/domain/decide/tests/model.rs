@@ -4,12 +4,14 @@
 mod orders;
 mod parcels;
 mod payments;
+mod slots;
 mod stock;
 
 use std::collections::BTreeMap;
 
 use super::world::START;
 use crate::domain::{Command, Kind, Qty, Timestamp};
+use slots::Booking;
 
 pub(super) struct Model {
     pub now: Timestamp,
@@ -27,6 +29,7 @@ pub(super) struct Model {
     payments: Vec<Payment>,
     routes: Vec<(String, Vec<String>)>,
     shelves: Vec<Shelf>,
+    rooms: Vec<String>,
     orders: Vec<Order>,
     /// Subject and id of what was decided or waits.
     processed: Vec<(String, String)>,
@@ -68,6 +71,7 @@ struct Order {
     held_since: Timestamp,
     expires_at: Timestamp,
     lines: Vec<Line>,
+    bookings: Vec<Booking>,
 }
 
 struct Line {
@@ -92,9 +96,14 @@ impl Line {
 }
 
 impl Order {
+    fn can_be_had_again(&self) -> bool {
+        self.lines.iter().any(Line::can_be_had_again) || self.bookings.iter().any(Booking::can_be_had_again)
+    }
+
     fn state(&self) -> &'static str {
         for state in ["held", "confirmed", "shipped", "expired", "released"] {
-            if self.lines.iter().any(|line| line.state == state) {
+            let booked = self.bookings.iter().any(|booking| booking.state == state);
+            if booked || self.lines.iter().any(|line| line.state == state) {
                 return state;
             }
         }
@@ -105,7 +114,7 @@ impl Order {
         match self.state() {
             "rejected" => self.rejection,
             "expired" => "hold_ended",
-            "released" if self.lines.iter().any(Line::can_be_had_again) => "payment_failed",
+            "released" if self.can_be_had_again() => "payment_failed",
             "released" => "cancelled",
             _ => "",
         }
@@ -122,6 +131,7 @@ impl Order {
             let shipped = if *shipped > 0 { format!(" ({shipped} shipped{back})") } else { String::new() };
             lines.push(format!("{qty} {sku} {warehouse} {state}{shipped}"));
         }
+        lines.extend(self.bookings.iter().map(|booking| format!("{} {}", booking.period(), booking.state)));
         lines.join(", ")
     }
 
@@ -156,6 +166,7 @@ impl Model {
             payments: Vec::new(),
             routes: routes.iter().map(route).collect(),
             shelves: shelves.iter().map(shelf).collect(),
+            rooms: Vec::new(),
             orders: Vec::new(),
             processed: Vec::new(),
             documents: Vec::new(),
@@ -258,7 +269,7 @@ impl Model {
     pub fn picture(&self) -> Vec<String> {
         let mut orders: Vec<String> = Vec::new();
         for order in &self.orders {
-            let colon = if order.lines.is_empty() { "" } else { ": " };
+            let colon = if order.picture().is_empty() { "" } else { ": " };
             orders.push(format!("{} {}{colon}{} {}", order.key, order.state(), order.picture(), order.end()));
         }
         orders.sort();

@@ -4,17 +4,18 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::ask::{
-    Besides, cancel, cancel_some, counted, create, dispatched, expire, failed, line, line_at, received, refunded,
-    renew, returned, started, succeeded, transferred, written_off,
+    Besides, cancel, cancel_slots, cancel_some, counted, create, dispatched, expire, failed, line, line_at, period,
+    received, refunded, renew, returned, started, succeeded, transferred, written_off,
 };
 use super::model::Model;
 use super::world::World;
-use crate::domain::{AskedLine, Command, Condition, PaymentMode, Qty};
+use crate::domain::{AskedLine, AskedSlot, Command, Condition, PaymentMode, Qty};
 
 const SHELVES: [(&str, &str, Qty); 5] =
     [("A", "main", 4), ("A", "far", 3), ("B", "main", 2), ("B", "near", 5), ("C", "far", 1)];
 /// `web` and `ozon` have their warehouses, `shop` has none of its own.
 const ROUTES: [(&str, &[&str]); 2] = [("web", &["main", "far", "mapped"]), ("ozon", &["near", "main"])];
+const ROOMS: [&str; 2] = ["room", "hall"];
 const ORDERS: [(&str, &str); 5] = [("web", "1"), ("web", "2"), ("web", "3"), ("shop", "1"), ("ozon", "1")];
 
 #[derive(Debug, Clone)]
@@ -65,6 +66,32 @@ fn any_lines(all_named: bool) -> impl Strategy<Value = Vec<AskedLine>> {
     })
 }
 
+/// Periods of which no two of a room overlap.
+fn any_slots() -> impl Strategy<Value = Vec<AskedSlot>> {
+    let room = prop_oneof![6 => Just("room"), 3 => Just("hall"), 1 => Just("shed")];
+    vec((room, 0..5_i64, 1..3_i64), 1..3).prop_map(|slots| {
+        let mut apart: Vec<AskedSlot> = Vec::new();
+        for (room, from, hours) in slots {
+            let slot = period(room, from, from + hours);
+            let clash =
+                |other: &AskedSlot| other.resource == slot.resource && slot.from < other.to && other.from < slot.to;
+            if !apart.iter().any(clash) {
+                apart.push(slot);
+            }
+        }
+        apart
+    })
+}
+
+/// What an order asks for: units, slots, or both.
+fn any_wishes(all_named: bool) -> impl Strategy<Value = (Vec<AskedLine>, Vec<AskedSlot>)> {
+    prop_oneof![
+        6 => any_lines(all_named).prop_map(|lines| (lines, Vec::new())),
+        2 => any_slots().prop_map(|slots| (Vec::new(), slots)),
+        3 => (any_lines(all_named), any_slots()),
+    ]
+}
+
 fn any_hold() -> impl Strategy<Value = Option<u64>> {
     prop::sample::select(vec![None, Some(1), Some(30), Some(90), Some(1000)])
 }
@@ -82,16 +109,23 @@ fn any_order_command(all_named: bool) -> impl Strategy<Value = Command> {
     ];
     let hold = |command, hold: Option<u64>| hold.into_iter().fold(command, Besides::for_s);
     prop_oneof![
-        7 => (of(), any_lines(all_named), payment, any_hold(), prop::option::of(Just(5))).prop_map(
-            move |((id, (channel, order_ref)), lines, payment, s, total)| {
-                let order = create(&id, order_ref, lines).paid(payment).on(channel);
+        7 => (of(), any_wishes(all_named), payment, any_hold(), prop::option::of(Just(5))).prop_map(
+            move |((id, (channel, order_ref)), (lines, slots), payment, s, total)| {
+                let order = slots.into_iter().fold(create(&id, order_ref, lines), Besides::with_slot);
+                let order = order.paid(payment).on(channel);
                 hold(total.into_iter().fold(order, Besides::costing), s)
-            },
+            }
         ),
         5 => (of(), any_hold()).prop_map(move |((id, (channel, order_ref)), s)| hold(renew(&id, order_ref).on(channel), s)),
         2 => of().prop_map(|(id, (channel, order_ref))| cancel(&id, order_ref).on(channel)),
         4 => (of(), any_units()).prop_map(|((id, (channel, order_ref)), units)| {
             cancel_some(&id, order_ref, &units).on(channel)
+        }),
+        2 => (of(), any_slots()).prop_map(|((id, (channel, order_ref)), slots)| {
+            cancel_slots(&id, order_ref, slots).on(channel)
+        }),
+        1 => (of(), any_units(), any_slots()).prop_map(|((id, (channel, order_ref)), units, slots)| {
+            slots.into_iter().fold(cancel_some(&id, order_ref, &units), Besides::with_slot).on(channel)
         }),
         1 => of().prop_map(|(_, (channel, order_ref))| expire(order_ref).on(channel)),
     ]
@@ -175,10 +209,10 @@ struct Pair {
 
 impl Pair {
     fn new(narrow: bool) -> Self {
-        let mut world =
-            ROUTES.iter().fold(World::with(&SHELVES), |world, (channel, route)| world.route(channel, route));
+        let world = ROUTES.iter().fold(World::with(&SHELVES), |world, (channel, route)| world.route(channel, route));
+        let mut world = world.rooms(&ROOMS);
         world.narrow = narrow;
-        Self { world, model: Model::with(&SHELVES, &ROUTES), batch: Vec::new() }
+        Self { world, model: Model::with(&SHELVES, &ROUTES).rooms(&ROOMS), batch: Vec::new() }
     }
 
     /// Ends the batch, and compares. What is due but not yet touched may still stand where a batch sees only what it names.

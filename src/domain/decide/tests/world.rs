@@ -13,7 +13,8 @@ use crate::domain::decide::{Batch, decide};
 use crate::domain::{
     Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
     Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Payment, PaymentKey, PaymentPolicy, Policy, Qty,
-    Reservation, ReviewSubject, ShipmentKey, Snapshot, Stock, StockKey, Text, Timestamp, Warehouse,
+    Reservation, Resource, ReviewSubject, ShipmentKey, SlotHold, SlotStep, SlotTable, Snapshot, Stock, StockKey, Text,
+    Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -47,12 +48,16 @@ pub(super) struct World {
     pub journal: Vec<JournalEntry>,
     /// What left shelves for orders, and what came back.
     pub parcels: Vec<ParcelLine>,
+    /// The slots' journal.
+    pub slot_journal: Vec<SlotStep>,
+    resources: HashSet<Resource>,
     routes: HashMap<Channel, Vec<Warehouse>>,
     stock: BTreeMap<StockKey, Stock>,
     moved: BTreeMap<StockKey, Qty>,
     orders: BTreeMap<OrderKey, Order>,
     payments: BTreeMap<PaymentKey, Payment>,
     ends: HashMap<LineId, Option<Timestamp>>,
+    slot_ends: HashMap<LineId, Option<Timestamp>>,
     seen: HashSet<EventKey>,
     documents: HashMap<(Arc<str>, Text), Digest>,
     shipments: HashMap<ShipmentKey, Digest>,
@@ -80,12 +85,15 @@ impl World {
             refunds: Vec::new(),
             journal: Vec::new(),
             parcels: Vec::new(),
+            slot_journal: Vec::new(),
+            resources: HashSet::new(),
             routes: HashMap::new(),
             stock: BTreeMap::new(),
             moved: BTreeMap::new(),
             orders: BTreeMap::new(),
             payments: BTreeMap::new(),
             ends: HashMap::new(),
+            slot_ends: HashMap::new(),
             seen: HashSet::new(),
             documents: HashMap::new(),
             shipments: HashMap::new(),
@@ -101,6 +109,12 @@ impl World {
     /// The channel is served from these warehouses, in this order.
     pub fn route(mut self, channel: &str, warehouses: &[&str]) -> Self {
         self.routes.insert(ask::channel(channel), warehouses.iter().map(|name| ask::warehouse(name)).collect());
+        self
+    }
+
+    /// These resources are known.
+    pub fn rooms(mut self, names: &[&str]) -> Self {
+        self.resources.extend(names.iter().map(|name| Resource::new(name).expect("a resource")));
         self
     }
 
@@ -188,7 +202,7 @@ impl World {
         let asking = commands.iter().filter(|command| command.event.is_some());
         let others = asking.filter_map(|command| Some((command.kind.order()?, OrderRow::awaited(claimed_at))));
         for (key, stored) in creations.chain(others) {
-            let claimed = Order { stored, born: false, lines: Vec::new() };
+            let claimed = Order { stored, born: false, lines: Vec::new(), slots: Vec::new() };
             self.orders.entry(key.clone()).or_insert(claimed);
         }
     }
@@ -210,6 +224,7 @@ impl World {
             };
             let before = shown.len();
             shown.extend(self.orders.iter().filter(|(_, order)| stands_in_the_way(order)).map(|(key, _)| key));
+            shown.extend(self.orders.keys().filter(|key| decision.overdue.contains(key)));
             if shown.len() == before {
                 return decision;
             }
@@ -236,11 +251,13 @@ impl World {
                 .map(|(k, o)| (k.clone(), o.clone()))
                 .collect(),
             stock: self.stock.iter().map(|(key, stock)| (key.clone(), *stock)).collect(),
+            slots: self.slots_taken(),
             new_stock: made.clone(),
             routes: self.routes.clone(),
             known: Known {
                 skus: old_rows().map(|key| key.sku.clone()).collect(),
                 warehouses: old_rows().map(|key| &key.warehouse).chain(mapped).cloned().collect(),
+                resources: self.resources.clone(),
             },
             seen: commands.iter().filter_map(seen).collect(),
             payments: self.payments_of(commands.iter().chain(waiting)),
@@ -258,6 +275,18 @@ impl World {
         };
         let concerned = |payment: &&Payment| commands.clone().any(|command| concerns(command, payment));
         self.payments.values().filter(concerned).cloned().collect()
+    }
+
+    /// All held and confirmed slots.
+    fn slots_taken(&self) -> SlotTable {
+        let mut table = SlotTable::default();
+        for (key, order) in &self.orders {
+            for hold in order.slots.iter().filter(|hold| hold.state.is_live()) {
+                let end = order.stored.expires_at.filter(|_| hold.state == Held);
+                table.insert(&hold.slot, key.clone(), end);
+            }
+        }
+        table
     }
 
     /// Writes a decision, each change only if what it was decided on still stands there.
@@ -302,6 +331,7 @@ impl World {
         }
         self.apply_stock(made);
         self.apply_payments();
+        self.apply_slots();
         for order in self.orders.values_mut() {
             order.born = order.stored.state != OrderState::Awaited;
         }
@@ -375,6 +405,33 @@ impl World {
             }
             self.refunds.push(picture::refund(refund));
         }
+    }
+
+    fn apply_slots(&mut self) {
+        let decision = &self.decision;
+        let next = self.slot_ends.len();
+        let stored = |hold: LineId| match hold {
+            LineId::New(place) => LineId::Stored(i64::try_from(next + place).expect("few slots")),
+            LineId::Stored(_) => hold,
+        };
+        for (place, new) in decision.new_slots.iter().enumerate() {
+            assert_eq!(new.hold.id, LineId::New(place), "new slots stand in their order");
+            let hold = SlotHold { id: stored(new.hold.id), ..new.hold.clone() };
+            self.slot_ends.insert(hold.id, new.expires_at);
+            self.orders.get_mut(&new.order).expect("an order that is there").slots.push(hold);
+        }
+        for change in &decision.slots {
+            let id = LineId::Stored(change.id);
+            let mut slots = self.orders.values_mut().flat_map(|order| &mut order.slots);
+            let hold = slots.find(|hold| hold.id == id).expect("a slot that is there");
+            assert_eq!(hold.state, change.before, "a slot changes from what it is");
+            *hold = change.after.clone();
+            if change.expires_at.is_some() {
+                self.slot_ends.insert(id, change.expires_at);
+            }
+        }
+        self.slot_journal
+            .extend(decision.slot_journal.iter().map(|step| SlotStep { hold: stored(step.hold), ..step.clone() }));
     }
 
     /// Every event that was not refused is remembered: by its order if it made one, else in the inbox.

@@ -24,7 +24,9 @@ impl Model {
     pub(super) fn create(&mut self, id: &str, create: &CreateOrder, place: Option<usize>) -> String {
         let mut lines: Vec<String> = create.lines.iter().map(|line| format!("{line:?}")).collect();
         lines.sort();
-        let content = format!("{:?} {:?} {lines:?} {:?}", create.payment, create.total, create.slots);
+        let mut slots: Vec<String> = create.slots.iter().map(|slot| format!("{slot:?}")).collect();
+        slots.sort();
+        let content = format!("{:?} {:?} {lines:?} {slots:?}", create.payment, create.total);
         if let Some(place) = place
             && self.orders[place].state() != "rejected"
         {
@@ -47,6 +49,7 @@ impl Model {
             held_since: self.now,
             expires_at: self.now + hold,
             lines: Vec::new(),
+            bookings: Vec::new(),
         };
         let place = place.unwrap_or(self.orders.len());
         if place < self.orders.len() {
@@ -78,6 +81,7 @@ impl Model {
                         cancelled: false,
                     });
                 }
+                self.book(place, &create.slots, state);
                 self.tell(place, id, state)
             }
         }
@@ -103,6 +107,10 @@ impl Model {
         if !nowhere.is_empty() {
             return Err(("unknown_warehouse", nothing(nowhere)));
         }
+        let undefined = self.undefined(&create.slots);
+        if !undefined.is_empty() {
+            return Err(("unknown_resource", undefined));
+        }
         if !self.accept {
             return Err(("not_accepting", String::new()));
         }
@@ -111,7 +119,12 @@ impl Model {
             .iter()
             .map(|line| (line.sku.to_string(), line.qty, line.warehouse.as_ref().map(ToString::to_string), None))
             .collect();
-        self.choose(create.order.channel.as_str(), &wishes).map_err(|shortages| ("insufficient_stock", shortages))
+        let taken = self.taken(&create.slots);
+        match self.choose(create.order.channel.as_str(), &wishes) {
+            Err(shortages) => Err(("insufficient_stock", shortages + &taken)),
+            Ok(_) if !taken.is_empty() => Err(("slot_taken", taken)),
+            Ok(warehouses) => Ok(warehouses),
+        }
     }
 
     pub(super) fn choose(&self, channel: &str, wishes: &[Wish]) -> Result<Vec<String>, String> {
@@ -165,7 +178,8 @@ impl Model {
             order.expires_at = end;
             return self.tell(place, id, "held");
         }
-        if !order.lines.iter().any(Line::can_be_had_again) {
+        let ended: Vec<_> = order.bookings.iter().filter(|booking| booking.can_be_had_again()).cloned().collect();
+        if !order.lines.iter().any(Line::can_be_had_again) && ended.is_empty() {
             return self.tell_present(place, id);
         }
         if !self.accept {
@@ -173,8 +187,10 @@ impl Model {
         }
         let wishes = order.wishes_again();
         let channel = order.channel.clone();
+        let taken = self.all_taken(&ended);
         match self.choose(&channel, &wishes) {
-            Err(shortages) => self.tell(place, id, &format!("expired duplicate hold_ended{shortages}")),
+            Err(shortages) => self.tell(place, id, &format!("expired duplicate hold_ended{shortages}{taken}")),
+            Ok(_) if !taken.is_empty() => self.tell(place, id, &format!("expired duplicate hold_ended{taken}")),
             Ok(warehouses) => {
                 for ((sku, qty, ..), warehouse) in wishes.iter().zip(&warehouses) {
                     self.shelf_made(sku, warehouse).reserved += qty;
@@ -184,6 +200,9 @@ impl Model {
                 for (line, warehouse) in lines.zip(warehouses) {
                     line.warehouse = warehouse;
                     line.state = "held";
+                }
+                for booking in order.bookings.iter_mut().filter(|booking| booking.can_be_had_again()) {
+                    booking.state = "held";
                 }
                 order.held_since = self.now;
                 order.expires_at = end;
@@ -203,15 +222,21 @@ impl Model {
                     None => {}
                 }
             }
+            for booking in &mut order.bookings {
+                booking.cancelled |= cancel.lines.is_none() || booking.is_named(cancel);
+            }
             return self.tell_present(place, id);
         }
         let outstanding =
             |sku: &str| -> Qty { order.lines.iter().filter(|line| line.sku == sku).map(Line::outstanding).sum() };
         let too_much = match &cancel.lines {
-            None => order.lines.iter().all(|line| line.outstanding() == 0),
+            None => {
+                order.lines.iter().all(|line| line.outstanding() == 0)
+                    && order.bookings.iter().all(|booking| !booking.is_live())
+            }
             Some(named) => named.iter().any(|named| match named {
                 CancelLine::Units(sku, units) => *units > outstanding(sku.as_str()),
-                CancelLine::Slot(_) => true,
+                CancelLine::Slot(slot) => !order.bookings.iter().any(|booking| booking.is_live() && booking.is(slot)),
             }),
         };
         if too_much {
@@ -235,8 +260,15 @@ impl Model {
                 line.cancelled = true;
             }
         }
-        let given: Vec<String> =
+        let mut given: Vec<String> =
             freed.iter().map(|(sku, warehouse, units)| format!("{units} {sku} {warehouse} released")).collect();
+        for booking in &mut order.bookings {
+            if booking.is_live() && (cancel.lines.is_none() || booking.is_named(cancel)) {
+                booking.state = "released";
+                booking.cancelled = true;
+                given.push(format!("{} released", booking.period()));
+            }
+        }
         for (sku, warehouse, units) in freed {
             self.shelf_made(&sku, &warehouse).reserved -= units;
         }
@@ -258,6 +290,9 @@ impl Model {
             for line in self.orders[place].lines.iter_mut().filter(|line| line.state == "held") {
                 line.state = "expired";
                 freed.push((line.sku.clone(), line.warehouse.clone(), line.qty));
+            }
+            for booking in self.orders[place].bookings.iter_mut().filter(|booking| booking.state == "held") {
+                booking.state = "expired";
             }
             for (sku, warehouse, units) in freed {
                 self.shelf_made(&sku, &warehouse).reserved -= units;

@@ -1,6 +1,6 @@
 //! Payments of the model.
 
-use super::{Line, Model, Payment};
+use super::{Model, Payment};
 use crate::domain::PaymentReport;
 
 const STATES: [&str; 4] = ["started", "failed", "succeeded", "refunded"];
@@ -84,6 +84,9 @@ impl Model {
                     line.state = "released";
                     freed.push((line.sku.clone(), line.warehouse.clone(), line.qty));
                 }
+                for booking in self.orders[place].bookings.iter_mut().filter(|booking| booking.state == "held") {
+                    booking.state = "released";
+                }
                 for (sku, warehouse, units) in freed {
                     self.shelf_made(&sku, &warehouse).reserved -= units;
                 }
@@ -108,8 +111,12 @@ impl Model {
         let late = state == "expired" || state == "released";
         let mut places = Vec::new();
         if late {
-            if !order.lines.iter().any(Line::can_be_had_again) {
+            if !order.can_be_had_again() {
                 return self.ask_back(index, place, "cancelled");
+            }
+            let ended: Vec<_> = order.bookings.iter().filter(|booking| booking.can_be_had_again()).cloned().collect();
+            if !self.all_taken(&ended).is_empty() {
+                return self.ask_back(index, place, "expired_and_sold_out");
             }
             match self.choose(&order.channel, &order.wishes_again()) {
                 Ok(warehouses) => places = warehouses,
@@ -136,6 +143,11 @@ impl Model {
         }
         for line in self.orders[place].lines.iter_mut().filter(|line| line.state == "held") {
             line.state = "confirmed";
+        }
+        for booking in &mut self.orders[place].bookings {
+            if booking.state == "held" || (late && booking.can_be_had_again()) {
+                booking.state = "confirmed";
+            }
         }
         self.tell(place, event, if late { "confirmed had_again" } else { "confirmed" })
     }

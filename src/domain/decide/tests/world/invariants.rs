@@ -6,7 +6,7 @@ use super::{World, key_of};
 use crate::domain::ReservationState::{Expired, Held};
 use crate::domain::{
     Command, JournalEntry, LineId, Order, OrderState, Outcome, ParcelKind, PaymentMode, PaymentState, Qty,
-    RefundReason, Reservation, ReservationState, Step,
+    RefundReason, Reservation, ReservationState, SlotHold, Step, slot_steps,
 };
 
 impl World {
@@ -15,6 +15,7 @@ impl World {
         self.check_answers(&commands.iter().chain(waiting).collect::<Vec<_>>());
         self.check_stock();
         self.check_money();
+        self.check_slots();
         let mut last: HashMap<LineId, ReservationState> = HashMap::new();
         for step in &self.journal {
             assert_eq!(last.insert(step.line, step.to), step.from, "a step begins where the last one ended");
@@ -22,7 +23,11 @@ impl World {
         }
         for (key, order) in &self.orders {
             if !matches!(order.stored.state, OrderState::Awaited) {
-                assert_eq!(order.stored.state, Order::state_of(&order.lines), "{key:?} is what its lines make it");
+                assert_eq!(
+                    order.stored.state,
+                    Order::state_of(&order.lines, &order.slots),
+                    "{key:?} is what its lines make it"
+                );
             }
             for line in &order.lines {
                 assert_eq!(last.get(&line.id), Some(&line.state), "a line is where its last step left it");
@@ -80,6 +85,33 @@ impl World {
             let row = &order.stored;
             let customers = matches!(row.state, OrderState::Confirmed | OrderState::Shipped);
             assert!(!customers || row.payment != PaymentMode::Online || paid == 1, "{key:?} is paid");
+        }
+    }
+
+    fn check_slots(&self) {
+        let mut last: HashMap<LineId, ReservationState> = HashMap::new();
+        for step in &self.slot_journal {
+            assert_eq!(last.insert(step.hold, step.to), step.from, "a step begins where the last one ended");
+            let allowed = slot_steps().any(|edge| (edge.from, edge.to) == (step.from, step.to));
+            let by_timer = step.reason.as_deref() == Some("hold_ended");
+            assert!(allowed && by_timer == (step.to == Expired), "no edge: {step:?}");
+            assert_eq!(step.event_id.is_none(), by_timer, "only a timer has no event");
+        }
+        for order in self.orders.values() {
+            for hold in &order.slots {
+                assert_eq!(last.get(&hold.id), Some(&hold.state), "a slot is where its last step left it");
+                if hold.state == Held {
+                    assert_eq!(self.slot_ends[&hold.id], order.stored.expires_at, "a slot ends with its order");
+                }
+            }
+        }
+        let live: Vec<&SlotHold> =
+            self.orders.values().flat_map(|order| &order.slots).filter(|hold| hold.state.is_live()).collect();
+        for (place, one) in live.iter().enumerate() {
+            for other in &live[..place] {
+                let (a, b) = (&one.slot, &other.slot);
+                assert!(a.resource != b.resource || a.to <= b.from || b.to <= a.from, "{a:?} and {b:?} overlap");
+            }
         }
     }
 

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use super::{START, World};
 use crate::domain::decide::tests::ask;
 use crate::domain::{
-    Answer, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState, Shortage,
-    Sku, StockChange, Timestamp, Warehouse,
+    Answer, AskedSlot, Decision, EventId, LineView, Order, OrderState, Outcome, Qty, RefundRequired, ReservationState,
+    Shortage, Sku, SlotHold, SlotView, StockChange, Timestamp, Warehouse,
 };
 
 impl World {
@@ -75,7 +75,8 @@ impl World {
         let mut told: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for answer in &self.told {
             let reply = answer.in_reply_to.as_ref().map_or("timer", EventId::as_str);
-            let lines: Vec<String> = answer.lines.iter().map(picture_view).collect();
+            let slots = answer.slots.iter().map(|SlotView { slot, state }| picture_slot(slot, *state));
+            let lines: Vec<String> = answer.lines.iter().map(picture_view).chain(slots).collect();
             let text = format!("{reply}: {} [{}] {}", said(answer), lines.join(", "), picture_end(answer.expires_at));
             told.entry(format!("{}/{}", answer.order.channel, answer.order.order_ref)).or_default().push(text);
         }
@@ -86,7 +87,8 @@ impl World {
 /// A refund that is required.
 pub(super) fn refund(refund: &RefundRequired) -> String {
     let amount = refund.amount.map_or(-1, |amount| amount.amount);
-    let lines: Vec<String> = refund.lines.iter().map(picture_view).collect();
+    let slots = refund.slots.iter().map(|SlotView { slot, state }| picture_slot(slot, *state));
+    let lines: Vec<String> = refund.lines.iter().map(picture_view).chain(slots).collect();
     format!("{} {} {amount} [{}]", refund.key.payment_id, refund.reason.word(), lines.join(", "))
 }
 
@@ -116,7 +118,7 @@ pub fn said(answer: &Answer) -> String {
     for shortage in &answer.shortages {
         match shortage {
             Shortage::Units { sku, requested, available } => write!(text, " {sku} {requested}>{available}"),
-            Shortage::Slot(slot) => write!(text, " {}", slot.resource),
+            Shortage::Slot(slot) => write!(text, " {}", picture_period(slot)),
         }
         .expect("a string takes all");
     }
@@ -124,12 +126,14 @@ pub fn said(answer: &Answer) -> String {
 }
 
 fn picture_order(order: &Order) -> String {
+    let slots = order.slots.iter().map(|SlotHold { slot, state, .. }| picture_slot(slot, *state));
     let lines: Vec<String> = order
         .lines
         .iter()
         .map(|line| {
             picture_line(line.qty, &line.sku, &line.warehouse, line.state, (line.shipped_qty, line.returned_qty))
         })
+        .chain(slots)
         .collect();
     let state = order.stored.state.word();
     if lines.is_empty() { state.into() } else { format!("{state}: {}", lines.join(", ")) }
@@ -146,6 +150,16 @@ fn picture_line(qty: Qty, sku: &Sku, warehouse: &Warehouse, state: ReservationSt
         (shipped, returned) => format!(" ({shipped} shipped, {returned} back)"),
     };
     format!("{qty} {sku} {warehouse} {}{shipped}", state.word())
+}
+
+fn picture_slot(slot: &AskedSlot, state: ReservationState) -> String {
+    format!("{} {}", picture_period(slot), state.word())
+}
+
+/// A resource, and the hours of the first day.
+fn picture_period(slot: &AskedSlot) -> String {
+    let hour = |at: Timestamp| (at - Timestamp::UNIX_EPOCH).whole_hours();
+    format!("{} {}-{}", slot.resource, hour(slot.from), hour(slot.to))
 }
 
 fn picture_end(end: Option<Timestamp>) -> String {
