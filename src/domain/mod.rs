@@ -7,6 +7,7 @@ mod command;
 
 mod decide;
 mod decision;
+mod denial;
 mod finding;
 mod money;
 mod names;
@@ -27,6 +28,7 @@ pub use decision::{
     NewReservation, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject, Shortage,
     StockChange, What,
 };
+pub use denial::{DENIED_ROWS, Denial, DeniedRow};
 pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};

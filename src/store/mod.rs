@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod broker;
 pub mod clock;
+mod denials;
 pub mod dead_letters;
 pub mod doubts;
 pub mod due;

@@ -8,6 +8,7 @@ use crate::domain::decision::{
     Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind, Review,
     Shortage, StockChange, What,
 };
+use crate::domain::denial::{Denial, DeniedRow};
 use crate::domain::names::{Channel, EventId, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use crate::domain::snapshot::{Known, Policy};
@@ -29,6 +30,8 @@ pub(super) struct Entry {
     pub lines: Vec<Reservation>,
     /// Whether the order itself has come.
     pub born: bool,
+    /// What it was denied last in this batch.
+    pub denial: Option<Denial>,
     pub(super) stored: OrderRow,
     pub(super) stored_lines: Vec<Reservation>,
 }
@@ -36,7 +39,8 @@ pub(super) struct Entry {
 impl Entry {
     pub fn new(key: OrderKey, order: Order) -> Self {
         let row = if order.born { order.stored.clone() } else { OrderRow::awaited(order.stored.created_at) };
-        Self { key, row, lines: order.lines.clone(), born: order.born, stored: order.stored, stored_lines: order.lines }
+        let (lines, stored_lines) = (order.lines.clone(), order.lines);
+        Self { key, row, lines, born: order.born, denial: None, stored: order.stored, stored_lines }
     }
 
     /// Takes the state that the lines now give.
@@ -110,6 +114,8 @@ pub(super) struct Ledger {
 struct Touched {
     before: Stock,
     cause: Option<usize>,
+    /// How many steps have changed `reserved`.
+    steps: u32,
 }
 
 impl Ledger {
@@ -128,7 +134,7 @@ impl Ledger {
     /// Makes SKU and warehouse known. A row that is new with it is told of even where its figures stay 0.
     pub fn learn(&mut self, key: &StockKey, index: usize) {
         if self.spare.remove(key) {
-            self.touched.insert(key.clone(), Touched { before: Stock::default(), cause: Some(index) });
+            self.touched.insert(key.clone(), Touched { before: Stock::default(), cause: Some(index), steps: 0 });
         }
         if !self.known.skus.contains(&key.sku) {
             self.known.skus.insert(key.sku.clone());
@@ -145,6 +151,14 @@ impl Ledger {
 
     pub fn available(&self, sku: &Sku, warehouse: &Warehouse) -> Qty {
         self.stock.available(sku, warehouse)
+    }
+
+    /// How a row stands that cannot give a line what it asks for.
+    pub fn denied(&self, sku: &Sku, warehouse: &Warehouse, requested: Qty) -> DeniedRow {
+        let key = StockKey { sku: sku.clone(), warehouse: warehouse.clone() };
+        let stock = self.stock.get(sku, warehouse).copied().unwrap_or_default();
+        let steps = self.touched.get(&key).map_or(0, |touched| touched.steps);
+        DeniedRow { key, requested, stock, steps }
     }
 
     /// Holds a new line for an order, or confirms it at once.
@@ -215,10 +229,14 @@ impl Ledger {
         let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else {
             return;
         };
+        let step = u32::from(reserved != 0);
         match self.touched.get_mut(key) {
-            Some(touched) => touched.cause = cause,
+            Some(touched) => {
+                touched.cause = cause;
+                touched.steps += step;
+            }
             None => {
-                self.touched.insert(key.clone(), Touched { before: *row, cause });
+                self.touched.insert(key.clone(), Touched { before: *row, cause, steps: step });
             }
         }
         row.on_hand += on_hand;

@@ -239,8 +239,9 @@ impl Entry {
                 }
             }
         }
-        if row_changed {
-            decision.orders.push(OrderChange { key: self.key, before: self.stored.state, row: self.row });
+        if row_changed || self.denial.is_some() {
+            let Self { key, row, denial, .. } = self;
+            decision.orders.push(OrderChange { key, before: self.stored.state, row, denial });
         }
     }
 }

@@ -9,6 +9,7 @@ use crate::domain::command::{AskedLine, CancelLine, CancelOrder, CreateOrder, Ev
 use crate::domain::decision::{
     Answer, AnswerReason, Outcome, Rejection, Review, ReviewKind, ReviewSubject, Shortage, What,
 };
+use crate::domain::denial::{Denial, DeniedRow};
 use crate::domain::names::Warehouse;
 use crate::domain::order::{OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 use crate::domain::refusal::{Reason, Refusal};
@@ -28,6 +29,12 @@ impl Ask<'_> {
     /// An answer to this command with the order as it stands.
     fn answer(&self, entry: &Entry) -> Answer {
         entry.answer(Some(self.index), Some(self.event.id.clone()))
+    }
+
+    /// Notes what the order could not have, and how the rows stand that it could have come from.
+    pub fn deny(&self, entry: &mut Entry, reason: Rejection, rows: Vec<DeniedRow>) {
+        let (event_id, at) = (self.event.id.clone(), self.rules.now);
+        entry.denial = Some(Denial { event_id, at, reason, rows });
     }
 
     fn tell_present(&self, entry: &Entry, ledger: &mut Ledger) -> Outcome {
@@ -56,7 +63,10 @@ pub(super) fn create(ask: &Ask<'_>, create: &CreateOrder, entry: &mut Entry, led
     };
     match serve(create, ask.rules, ledger) {
         Ok(warehouses) => hold(ask, create, warehouses, entry, ledger),
-        Err((rejection, shortages)) => reject(ask, rejection, shortages, entry, ledger),
+        Err((rejection, shortages, denied)) => {
+            ask.deny(entry, rejection, denied);
+            reject(ask, rejection, shortages, entry, ledger)
+        }
     }
 }
 
@@ -76,23 +86,24 @@ fn serve(
     create: &CreateOrder,
     rules: &Rules<'_>,
     ledger: &mut Ledger,
-) -> Result<Vec<Warehouse>, (Rejection, Vec<Shortage>)> {
+) -> Result<Vec<Warehouse>, (Rejection, Vec<Shortage>, Vec<DeniedRow>)> {
     let short_of = |is_short: &dyn Fn(&AskedLine) -> bool| -> Vec<Shortage> {
         create.lines.iter().filter(|line| is_short(line)).map(|line| shortage(&line.sku, line.qty, 0)).collect()
     };
     let unknown = short_of(&|line| !ledger.knows_sku(&line.sku));
     if !unknown.is_empty() {
-        return Err((Rejection::UnknownSku, unknown));
+        return Err((Rejection::UnknownSku, unknown, Vec::new()));
     }
     let nowhere = short_of(&|line| line.warehouse.as_ref().is_some_and(|named| !ledger.knows_warehouse(named)));
     if !nowhere.is_empty() {
-        return Err((Rejection::UnknownWarehouse, nowhere));
+        return Err((Rejection::UnknownWarehouse, nowhere, Vec::new()));
     }
     if !create.slots.is_empty() {
-        return Err((Rejection::UnknownResource, create.slots.iter().cloned().map(Shortage::Slot).collect()));
+        let slots = create.slots.iter().cloned().map(Shortage::Slot).collect();
+        return Err((Rejection::UnknownResource, slots, Vec::new()));
     }
     if !rules.policy.accept_orders {
-        return Err((Rejection::NotAccepting, Vec::new()));
+        return Err((Rejection::NotAccepting, Vec::new(), Vec::new()));
     }
     let wanted: Vec<Wanted<'_>> = create
         .lines
@@ -101,7 +112,7 @@ fn serve(
         .collect();
     choose(&wanted, &create.order.channel, rules, ledger).map_err(|short| {
         ledger.fell_short(short.rows);
-        (Rejection::InsufficientStock, short.shortages)
+        (Rejection::InsufficientStock, short.shortages, short.denied)
     })
 }
 
@@ -186,6 +197,7 @@ fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Le
 /// Every line that was not cancelled, or none.
 fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     if !ask.rules.policy.accept_orders {
+        ask.deny(entry, Rejection::NotAccepting, Vec::new());
         let reason = Some(AnswerReason::Rejected(Rejection::NotAccepting));
         let answer = Answer { reason, ..entry.present(ask.index, ask.event) };
         return Outcome::Answered(ledger.tell(answer));
@@ -205,6 +217,7 @@ fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut
         Ok(warehouses) => warehouses,
         Err(short) => {
             ledger.fell_short(short.rows);
+            ask.deny(entry, Rejection::InsufficientStock, short.denied);
             let answer = Answer { shortages: short.shortages, ..entry.present(ask.index, ask.event) };
             return Outcome::Answered(ledger.tell(answer));
         }

@@ -100,7 +100,7 @@ const STATEMENTS: [Statement; 79] = [
     statement(
         "orders_update",
         "text[], text[], text[], text[], text[], text[], bigint[], text[], bytea[], text[], timestamptz[], timestamptz[], \
-         timestamptz[]",
+         timestamptz[], jsonb[]",
         &[ORDER],
     ),
     statement("outbox_backlog", "text", &[UNSENT]),
