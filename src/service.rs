@@ -21,6 +21,7 @@ use crate::config::Settings;
 use crate::consume::{self, Desk, Limits};
 use crate::domain::{Channel, HoldBounds, Policy};
 use crate::engine::Engine;
+use crate::ops::query::{self, Query};
 use crate::ops::{Readiness, http};
 use crate::relay::{self, Relay};
 use crate::retention::{self, Retention};
@@ -138,6 +139,9 @@ impl Started {
             };
             deciders.spawn(audit::run_schedule(schedule, taking.clone()));
         }
+        let query = Query::new(self.client.clone(), &self.topology, &settings.database)
+            .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
+        deciders.spawn(query::run(query, taking.clone()));
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),

@@ -41,6 +41,20 @@ impl Reading {
     /// # Errors
     /// A stream that is not there, a broker that does not answer.
     pub async fn open(js: &jetstream::Context, stream: &str, from: From, last: Option<u64>) -> anyhow::Result<Self> {
+        Self::open_on(js, stream, "", from, last).await
+    }
+
+    /// The same of the messages under a subject, which may have wildcards; an empty one means all.
+    ///
+    /// # Errors
+    /// As [`Reading::open`].
+    pub async fn open_on(
+        js: &jetstream::Context,
+        stream: &str,
+        subject: &str,
+        from: From,
+        last: Option<u64>,
+    ) -> anyhow::Result<Self> {
         let stream = js.get_stream(stream).await.with_context(|| format!("stream {stream}"))?;
         let deliver_policy = match from {
             From::First => DeliverPolicy::All,
@@ -49,6 +63,7 @@ impl Reading {
         let config = pull::Config {
             deliver_policy,
             ack_policy: AckPolicy::None,
+            filter_subject: subject.to_owned(),
             inactive_threshold: FORGET_AFTER,
             ..pull::Config::default()
         };

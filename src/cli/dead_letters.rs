@@ -282,8 +282,8 @@ fn became(row: i64, fate: &Fate) -> Value {
     json!({ "id": row, "outcome": outcome })
 }
 
-/// A replay only needs the database: what it has to tell is told by the relay of whoever runs.
-async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
+/// Such a command only needs the database: what it has to tell is told by the relay of whoever runs.
+pub(super) async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     for lane in outbox::Lane::ALL {
         let held = turn::is_held(&mut connection, TurnOf::relay(lane)).await;
@@ -299,17 +299,17 @@ async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
 }
 
 /// Rows as they come: lines, or one JSON array.
-struct List {
+pub(super) struct List {
     json: bool,
     any: bool,
 }
 
 impl List {
-    fn begin(json: bool) -> Self {
+    pub(super) fn begin(json: bool) -> Self {
         Self { json, any: false }
     }
 
-    fn add(&mut self, document: &Value, line: impl FnOnce() -> String) {
+    pub(super) fn add(&mut self, document: &Value, line: impl FnOnce() -> String) {
         if self.json {
             print!("{}{document:#}", if self.any { ",\n" } else { "[\n" });
         } else {
@@ -318,7 +318,7 @@ impl List {
         self.any = true;
     }
 
-    fn end(self, none: &str) {
+    pub(super) fn end(self, none: &str) {
         match (self.json, self.any) {
             (true, true) => println!("\n]"),
             (true, false) => println!("[]"),

@@ -152,7 +152,7 @@ fn item(desk: &Desk, file: &ConsumerFile, stored: &Stored) -> anyhow::Result<Opt
         payload: STANDARD.decode(&stored.data).context("data")?.into(),
     };
     let refusal = Refusal::new(Reason::InvalidField, format!("its headers cannot be read: {fault}"));
-    Ok(Some((stored.seq, Item { message: Some(message), asked: Err(refusal), replays: None })))
+    Ok(Some((stored.seq, Item { message: Some(message), asked: Err(refusal), replays: None, resolves: None })))
 }
 
 /// The headers of a block as the client reads it, as far as they can be read, and the first thing that cannot.

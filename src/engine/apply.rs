@@ -10,7 +10,9 @@ use super::tell::Telling;
 use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
-use crate::store::{StoreError, dead_letters, inbox, journal, orders, outbox, reservations, reviews, stock, waiting};
+use crate::store::{
+    StoreError, dead_letters, inbox, journal, orders, outbox, reservations, review_answers, reviews, stock, waiting,
+};
 
 /// What was written.
 pub(super) struct Applied {
@@ -38,7 +40,8 @@ pub(super) async fn apply(
     let refused = refused_messages(work, origins, decision);
     let dead_letters = write_dead_letters(connection, work, decision, &refused, now).await?;
 
-    let telling = Telling::encode(decision, &reviews::new_ids(&opened), origins, now);
+    let answered = review_answers::resolve_many(connection, &work.answers(decision), now).await?;
+    let telling = Telling::encode(decision, &reviews::new_ids(&opened), &answered, origins, now);
     let parcels = telling.parcels(&dead_letters)?;
     let told = parcels.iter().any(|(_, parcel)| !parcel.entries.is_empty());
     outbox::insert_many(connection, &parcels, now).await?;

@@ -8,6 +8,7 @@ mod bodies;
 mod dead;
 mod envelope;
 mod fields;
+mod glance;
 mod headers;
 mod instant;
 mod inventory;
@@ -17,12 +18,14 @@ mod message;
 mod order;
 mod outbound;
 mod percent;
+mod reviews;
 mod subject;
 #[cfg(test)]
 mod tests;
 
 pub use dead::{Origin, dead_headers};
 pub use envelope::Inbound;
+pub use glance::{Glance, glance};
 pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, traceparent};
 pub use instant::{WireTime, parse as parse_instant};
 pub use message::Message;
@@ -30,6 +33,7 @@ pub use outbound::{
     Told, answer, finding, headers, read_stock_changed, reply, reply_error, reply_stock, review_opened, review_subject,
     stock_changed,
 };
+pub use reviews::{Answered, review_resolved};
 pub use subject::{ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject};
 
 use crate::domain::{Channel, Command, EventKey, Kind, Reason, Refusal};

@@ -26,7 +26,7 @@ use ledger::{Entry, Ledger, Rules};
 pub struct Batch<'a> {
     /// Commands in the order of their stream.
     pub commands: &'a [Command],
-    /// Commands that were kept waiting before, for orders that `commands` name, oldest first.
+    /// Commands that were kept waiting before, oldest first: for orders that `commands` name, and stock messages whose review a person resolves.
     pub waiting: &'a [Command],
 }
 
@@ -50,6 +50,7 @@ pub fn decide(batch: Batch<'_>, snapshot: Snapshot, policy: &Policy) -> Decision
     for index in 0..batch.commands.len() {
         work.take(index);
     }
+    work.take_kept();
     work.finish()
 }
 
@@ -105,6 +106,21 @@ impl<'a> Work<'a> {
         self.apply(index, command);
         if let Some(order) = command.kind.order() {
             self.wake(order);
+        }
+    }
+
+    /// Takes the stock messages that were kept for a person: their documents were filed when they were kept.
+    fn take_kept(&mut self) {
+        for offset in 0..self.batch.waiting.len() {
+            let index = self.batch.commands.len() + offset;
+            let command = self.batch.get(index);
+            if command.kind.order().is_some() {
+                continue;
+            }
+            self.outcomes[index] = inventory::take_kept(command, index, &mut self.ledger);
+            if let (Some(event), Outcome::Refused(_)) = (&command.event, &self.outcomes[index]) {
+                self.seen.remove(event);
+            }
         }
     }
 
