@@ -32,8 +32,7 @@ pub async fn run(command: &Locks, settings: &Settings) -> Result<Exit, Stop> {
     for row in &rows {
         out.add(&row.document(&sessions), || row.says(&sessions));
     }
-    let holders: BTreeSet<i32> = rows.iter().flat_map(Row::holders).collect();
-    for session in sessions.iter().filter(|session| session.has_rows && !holders.contains(&session.pid)) {
+    for session in sessions.iter().filter(|session| session.has_rows && !pids.contains(&session.pid)) {
         out.add(&unseen_document(session), || unseen(session));
     }
     out.end("nobody waits for a stock row, and no transaction has any");

@@ -5,7 +5,7 @@ use sqlx::PgConnection;
 
 use super::story::{Event, Source, Story};
 use crate::store::explain::{self, StepFacts};
-use crate::store::{StoreError};
+use crate::store::StoreError;
 
 pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Result<(), StoreError> {
     let Some(facts) = explain::order(snapshot, &story.order).await? else { return Ok(()) };
@@ -19,7 +19,8 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
     let steps = explain::steps(snapshot, &ids).await?;
     story.events.extend(steps.iter().map(event));
     if let Some(denial) = &story.denial {
-        let what = if story.lines.is_empty() { "rejected" } else { "not had again" };
+        story.was_rejected = steps.first().is_none_or(|step| step.at >= denial.at);
+        let what = if story.was_rejected { "rejected" } else { "not had again" };
         let says = format!("{what}: {} (event {})", denial.reason.word(), denial.event_id);
         let fields = json!({ "outcome": "refused", "reason": denial.reason.word(), "event_id": denial.event_id.as_str() });
         story.events.push(Event::new(denial.at, Source::Decision, says, fields));

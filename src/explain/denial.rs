@@ -112,7 +112,7 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
         "Order {} of channel {} {} at {}: {}.",
         story.order.order_ref,
         story.order.channel,
-        if story.lines.is_empty() { "could not be held" } else { "could not have its goods again" },
+        if story.was_rejected { "could not be held" } else { "could not have its goods again" },
         clock(denial.at),
         sentence(denial.reason)
     );

@@ -87,6 +87,8 @@ pub struct Story {
     /// What could not be looked at, and why: a sentence each.
     pub unchecked: Vec<String>,
     pub(super) denial: Option<Denial>,
+    /// Whether nothing had ever been held when it was denied.
+    pub(super) was_rejected: bool,
     /// Events of the order: full subject and id.
     pub(super) known_events: Vec<(String, String)>,
 }
@@ -101,6 +103,7 @@ impl Story {
             events: Vec::new(),
             unchecked: Vec::new(),
             denial: None,
+            was_rejected: false,
             known_events: Vec::new(),
         }
     }

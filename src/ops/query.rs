@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config::Database;
 use crate::domain::{Channel, OrderKey, OrderRef, Sku, Warehouse};
-use crate::messages::WireTime;
+use crate::messages::{self, WireTime};
 use crate::store::query::{self, OrderLine, StockRow};
 use crate::store::{self, Pool, StoreError};
 use crate::topology::Topology;
@@ -38,6 +38,7 @@ const LONGEST: usize = 4 * 1024;
 pub struct Query {
     client: async_nats::Client,
     subjects: [String; 2],
+    reply_prefixes: Vec<String>,
     pool: Pool,
 }
 
@@ -70,14 +71,15 @@ impl From<StoreError> for Fault {
 }
 
 impl Query {
-    /// The subjects bear the streams' prefix, as all others do; the name does not.
+    /// The subjects bear the streams' prefix, as all others do; the name does not. Answers go only to subjects that begin with one of the
+    /// prefixes: the program may publish where who asks may not.
     ///
     /// # Errors
     /// An address of the database that cannot be understood.
-    pub fn new(client: async_nats::Client, topology: &Topology, database: &Database) -> Result<Self, sqlx::Error> {
+    pub fn new(client: async_nats::Client, topology: &Topology, database: &Database, reply_prefixes: Vec<String>) -> Result<Self, sqlx::Error> {
         let database = Database { max_connections: CONNECTIONS, ..database.clone() };
         let subjects = ["order", "stock"].map(|about| topology.published(&format!("lastunit.query.{about}")));
-        Ok(Self { client, subjects, pool: store::connect(&database)? })
+        Ok(Self { client, subjects, reply_prefixes, pool: store::connect(&database)? })
     }
 
     async fn order(&self, question: &[u8]) -> Result<Value, Fault> {
@@ -111,6 +113,11 @@ impl Query {
     }
 
     async fn answer(&self, about: About, request: service::Request) {
+        let wanted = request.message.reply.as_ref().is_some_and(|to| messages::judge_reply_to(to, &self.reply_prefixes));
+        if !wanted {
+            metrics::counter!(super::metrics::REPLIES_IGNORED).increment(1);
+            return;
+        }
         let question = &request.message.payload;
         let asked = async {
             match about {

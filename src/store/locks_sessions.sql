@@ -7,7 +7,7 @@ WITH rows_of_stock AS (
 )
 SELECT
     session.pid, coalesce(session.application_name, '') AS application, coalesce(session.usename::text, '') AS who,
-    coalesce(session.client_addr::text, 'a local socket') AS address, coalesce(session.state, 'not to be seen') AS state,
+    coalesce(host(session.client_addr), 'a local socket') AS address, coalesce(session.state, 'not to be seen') AS state,
     extract(epoch FROM clock_timestamp() - session.xact_start)::double precision AS transaction_s,
     coalesce(session.query, '') AS query,
     rows_of_stock.pid IS NOT NULL AS has_rows

@@ -32,9 +32,10 @@ const STOCK: (&str, &[&str]) = ("stock", &["sku", "warehouse"]);
 const STOCK_OF_SKU: (&str, &[&str]) = ("stock", &["sku"]);
 const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
+const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 79] = [
+const STATEMENTS: [Statement; 86] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -142,7 +143,14 @@ const STATEMENTS: [Statement; 79] = [
         "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[]",
         &[("reservation", &["id"])],
     ),
+    statement("query_order", "text, text", &[ORDER, ("reservation", &["channel", "order_ref"])]),
+    statement("query_stock", "text, text", &[STOCK_OF_SKU]),
+    statement("reviews_kept", "bigint", &[("waiting_message", &["review_id"])]),
+    statement("reviews_list", "bigint, boolean, text, bigint", &[REVIEW]),
+    statement("reviews_load", "bigint", &[REVIEW]),
+    statement("reviews_lock", "bigint[]", &[REVIEW]),
     statement("reviews_open", "text[], text[], jsonb[], text[], timestamptz", &[]),
+    statement("reviews_resolve", "bigint[], text[], text[], timestamptz", &[REVIEW]),
     statement("routes", "text[]", &[]),
     statement("stock_exist", "text[], text[]", &[STOCK_OF_SKU]),
     statement("stock_lock", "text[], text[]", &[STOCK_OF_SKU]),
@@ -197,6 +205,24 @@ const AUDIT: [Statement; 10] = [
     statement("audit_stock", "", &[]),
 ];
 
+/// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
+const WHY: [Statement; 14] = [
+    statement("explain_dead", "bytea", &[]),
+    statement("explain_figures", "text[], text[]", &[]),
+    statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
+    statement("explain_lines", "text, text", &[]),
+    statement("explain_movements", "text, text, timestamptz, bigint", &[]),
+    statement("explain_order", "text, text", &[]),
+    statement("explain_reviews", "text, text, text[]", &[]),
+    statement("explain_row_steps", "text, text, timestamptz, bigint", &[]),
+    statement("explain_steps", "bigint[]", &[]),
+    statement("explain_told_at", "timestamptz[]", &[]),
+    statement("explain_told_since", "timestamptz", &[]),
+    statement("explain_waiting", "text, text", &[]),
+    statement("locks", "", &[]),
+    statement("locks_sessions", "int[]", &[]),
+];
+
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
 const GROWING: [&str; 12] = [
     "review_item",
@@ -224,7 +250,7 @@ fn every_statement_of_the_program_has_its_plan_held() {
         .unwrap()
         .filter_map(|entry| Some(entry.unwrap().file_name().to_str()?.strip_suffix(".sql")?.to_owned()))
         .collect();
-    let held: BTreeSet<String> = all().chain(&AUDIT).map(|statement| statement.file.to_owned()).collect();
+    let held: BTreeSet<String> = all().chain(&AUDIT).chain(&WHY).map(|statement| statement.file.to_owned()).collect();
     assert_eq!(files, held);
 }
 
@@ -305,7 +331,7 @@ async fn judge_all(when: &str, options: &sqlx::postgres::PgConnectOptions) {
 async fn judge_audit(when: &str, options: &sqlx::postgres::PgConnectOptions) {
     let mut connection = PgConnection::connect_with(options).await.unwrap();
     let mut snapshot = audit::begin(&mut connection).await.unwrap();
-    for statement in &AUDIT {
+    for statement in AUDIT.iter().chain(&WHY) {
         let plan = plan_of(&mut snapshot, statement).await;
         judge_sweep(when, statement, &plan, false);
     }
@@ -317,7 +343,7 @@ fn judge_sweep(when: &str, statement: &Statement, node: &Value, again: bool) {
         Value::Array(nodes) => nodes.iter().for_each(|node| judge_sweep(when, statement, node, again)),
         Value::Object(fields) => {
             let is_growing = node["Relation Name"].as_str().is_some_and(|table| GROWING.contains(&table));
-            let whole = is_growing && node["Index Cond"].is_null();
+            let whole = is_growing && node["Index Cond"].is_null() && node["TID Cond"].is_null();
             assert!(!(whole && again), "{} on data {when} reads a table for every row\n{node:#}", statement.file);
             for plan in node["Plans"].as_array().into_iter().flatten() {
                 let inner = node["Node Type"] == "Nested Loop" && plan["Parent Relationship"] == "Inner";

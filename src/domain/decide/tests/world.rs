@@ -129,6 +129,16 @@ impl World {
         self.take([command]).remove(0)
     }
 
+    /// Decides a stock message that was kept for a person, now that the person says so, and says what became of it.
+    pub fn resolve(&mut self, command: Command) -> String {
+        let (commands, waiting) = ([], [command]);
+        let made = self.make_rows(&waiting);
+        self.decision = self.decide(&commands, &waiting, &made);
+        self.apply(&commands, &waiting, &made);
+        self.check(&commands, &waiting);
+        brief(&self.decision.outcomes[0], &self.decision)
+    }
+
     /// A command is left waiting though its order came: what must not happen, and what the sweeper's net is for.
     pub fn leave_waiting(&mut self, command: Command) {
         self.seen.extend(command.event.clone());
