@@ -139,8 +139,9 @@ impl Started {
             };
             deciders.spawn(audit::run_schedule(schedule, taking.clone()));
         }
-        let query = Query::new(self.client.clone(), &self.topology, &settings.database, settings.replies.prefixes.clone())
-            .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
+        let query =
+            Query::new(self.client.clone(), &self.topology, &settings.database, settings.replies.prefixes.clone())
+                .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
         deciders.spawn(query::run(query, taking.clone()));
         let watch = watch::Watch {
             pool: self.pool.clone(),

@@ -58,8 +58,7 @@ fn warehouse(text: &str) -> Result<Warehouse, String> {
 
 pub async fn run(command: Explain, settings: &Settings) -> Result<Exit, Stop> {
     drop(database::open(&settings.database).await?);
-    let mut session =
-        pool::session(&settings.database).await.map_err(|error| database::stop(error.into()))?;
+    let mut session = pool::session(&settings.database).await.map_err(|error| database::stop(error.into()))?;
     match (command.channel, command.order_ref, command.stock, command.warehouse) {
         (Some(channel), Some(order_ref), None, None) => {
             order(&mut session, settings, &OrderKey { channel, order_ref }, command.json).await
@@ -72,12 +71,7 @@ pub async fn run(command: Explain, settings: &Settings) -> Result<Exit, Stop> {
     }
 }
 
-async fn order(
-    session: &mut PgConnection,
-    settings: &Settings,
-    order: &OrderKey,
-    json: bool,
-) -> Result<Exit, Stop> {
+async fn order(session: &mut PgConnection, settings: &Settings, order: &OrderKey, json: bool) -> Result<Exit, Stop> {
     let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), &settings.streams.prefix)?);
     let broker = audit::reach(settings, topology).await;
     let asked = broker.as_ref().map_err(String::clone);

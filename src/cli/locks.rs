@@ -83,10 +83,9 @@ impl Row {
 
     fn document(&self, sessions: &[Session]) -> Value {
         let (sku, warehouse) = self.name.clone().unzip();
-        let id = self.name.as_ref().map_or_else(|| "changed".to_owned(), |(sku, warehouse)| format!("{warehouse} {sku}"));
-        let waiter = |(pid, (waits_s, behind)): (&i32, &(Option<f64>, BTreeSet<i32>))| {
-            json!({ "waits_s": waits_s, "behind": behind, "session": session_document(*pid, sessions) })
-        };
+        let id =
+            self.name.as_ref().map_or_else(|| "changed".to_owned(), |(sku, warehouse)| format!("{warehouse} {sku}"));
+        let waiter = |(pid, (waits_s, behind)): (&i32, &(Option<f64>, BTreeSet<i32>))| json!({ "waits_s": waits_s, "behind": behind, "session": session_document(*pid, sessions) });
         json!({
             "id": id, "sku": sku, "warehouse": warehouse,
             "holders": self.holders().iter().map(|pid| session_document(*pid, sessions)).collect::<Vec<_>>(),
@@ -105,7 +104,10 @@ fn described(pid: i32, sessions: &[Session]) -> String {
     };
     let Session { application, who, address, state, query, .. } = session;
     let open = seconds(session.transaction_s);
-    format!("pid {pid}, {application} as {who} from {address}, {state}, its transaction open for {open}: {}", first_line(query))
+    format!(
+        "pid {pid}, {application} as {who} from {address}, {state}, its transaction open for {open}: {}",
+        first_line(query)
+    )
 }
 
 fn first_line(query: &str) -> &str {

@@ -201,13 +201,17 @@ fn says(became: &Resolved) -> String {
     match became {
         Resolved::Marked => "resolved".to_owned(),
         Resolved::Decided(Resolution::Applied) => "applied and resolved".to_owned(),
-        Resolved::Decided(Resolution::NoRoom(detail)) => format!("there is no room for it yet, and it stays open: {detail}"),
+        Resolved::Decided(Resolution::NoRoom(detail)) => {
+            format!("there is no room for it yet, and it stays open: {detail}")
+        }
         Resolved::Decided(Resolution::Refused(refusal)) => {
             format!("resolved; its message is a dead letter now: {}: {}", refusal.reason.word(), refusal.detail)
         }
         Resolved::Decided(Resolution::ResolvedBefore) => "resolved before".to_owned(),
         Resolved::NotFound => "not found".to_owned(),
-        Resolved::Undecided => "not resolved: somebody else has locked what it needs; it is as open as it was".to_owned(),
+        Resolved::Undecided => {
+            "not resolved: somebody else has locked what it needs; it is as open as it was".to_owned()
+        }
     }
 }
 

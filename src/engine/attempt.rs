@@ -6,9 +6,9 @@ use sqlx::{Connection, PgConnection};
 
 use super::apply::{Applied, apply};
 use super::batch::{Item, Replayed, Reply, Resolution, Verdict};
-use super::resolve::Resolving;
 use super::claim::claim;
 use super::gather::gather;
+use super::resolve::Resolving;
 use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
@@ -257,7 +257,8 @@ impl<'a> Work<'a> {
     }
 
     fn no_longer_asked(&self, open: &HashSet<i64>) -> HashSet<usize> {
-        let asked = self.items.iter().enumerate().filter_map(|(place, item)| Some((place, item.resolves.as_ref()?.review)));
+        let asked =
+            self.items.iter().enumerate().filter_map(|(place, item)| Some((place, item.resolves.as_ref()?.review)));
         asked.filter_map(|(place, review)| (!open.contains(&review)).then_some(place)).collect()
     }
 
@@ -266,11 +267,14 @@ impl<'a> Work<'a> {
         let mut resolved = Vec::new();
         for one in self.resolving() {
             let Some(woken) = self.woken_rows.iter().position(|(row, _)| *row == one.waiting) else { continue };
-            resolved.push((one.review, match &decision.outcomes[self.commands.len() + woken] {
-                Outcome::UnderReview(place) => Resolution::NoRoom(decision.reviews[*place].detail.clone()),
-                Outcome::Refused(refusal) => Resolution::Refused(refusal.clone()),
-                _ => Resolution::Applied,
-            }));
+            resolved.push((
+                one.review,
+                match &decision.outcomes[self.commands.len() + woken] {
+                    Outcome::UnderReview(place) => Resolution::NoRoom(decision.reviews[*place].detail.clone()),
+                    Outcome::Refused(refusal) => Resolution::Refused(refusal.clone()),
+                    _ => Resolution::Applied,
+                },
+            ));
         }
         resolved
     }
@@ -278,7 +282,8 @@ impl<'a> Work<'a> {
     /// What is said to the reviews that this decision resolves.
     pub fn answers(&self, decision: &Decision) -> Vec<review_answers::Answer<'_>> {
         let resolved = self.resolved(decision);
-        let over = |review: i64| resolved.iter().any(|(id, became)| *id == review && !matches!(became, Resolution::NoRoom(_)));
+        let over =
+            |review: i64| resolved.iter().any(|(id, became)| *id == review && !matches!(became, Resolution::NoRoom(_)));
         let over = self.resolving().filter(|one| over(one.review));
         over.map(|one| review_answers::Answer { review: one.review, by: &one.by, note: &one.note }).collect()
     }

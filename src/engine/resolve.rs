@@ -60,12 +60,8 @@ pub async fn resolve(
         return mark(&mut connection, answer).await;
     };
     drop(connection);
-    let resolving = Resolving {
-        review: answer.review,
-        waiting: kept.id,
-        by: answer.by.to_owned(),
-        note: answer.note.to_owned(),
-    };
+    let resolving =
+        Resolving { review: answer.review, waiting: kept.id, by: answer.by.to_owned(), note: answer.note.to_owned() };
     let item = Item::of_review(resolving, kept.message.into());
     let mut turn = Turn::Shared { pool, turnstile: &Turnstile::default(), pass: None };
     // A shared turn cannot be lost.

@@ -4,8 +4,8 @@ use serde_json::json;
 use sqlx::PgConnection;
 
 use super::story::{Event, Source, Story};
-use crate::store::explain::{self, StepFacts};
 use crate::store::StoreError;
+use crate::store::explain::{self, StepFacts};
 
 pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Result<(), StoreError> {
     let Some(facts) = explain::order(snapshot, &story.order).await? else { return Ok(()) };
@@ -22,7 +22,8 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
         story.was_rejected = steps.first().is_none_or(|step| step.at >= denial.at);
         let what = if story.was_rejected { "rejected" } else { "not had again" };
         let says = format!("{what}: {} (event {})", denial.reason.word(), denial.event_id);
-        let fields = json!({ "outcome": "refused", "reason": denial.reason.word(), "event_id": denial.event_id.as_str() });
+        let fields =
+            json!({ "outcome": "refused", "reason": denial.reason.word(), "event_id": denial.event_id.as_str() });
         story.events.push(Event::new(denial.at, Source::Decision, says, fields));
     }
     Ok(())
@@ -40,7 +41,9 @@ fn event(step: &StepFacts) -> Event {
         (Some(from), qty) if qty > 0 => {
             format!("{}: {from} became {}, {units} had again in {}", step.sku, step.to_state, step.warehouse)
         }
-        (Some(from), _) => format!("{}: {from} became {}, {units} less are promised in {}", step.sku, step.to_state, step.warehouse),
+        (Some(from), _) => {
+            format!("{}: {from} became {}, {units} less are promised in {}", step.sku, step.to_state, step.warehouse)
+        }
     };
     let reason = step.reason.as_ref().map(|reason| format!("\"{reason}\""));
     let why: Vec<String> = reason.into_iter().chain(step.event_id.as_ref().map(|id| format!("event {id}"))).collect();

@@ -89,7 +89,9 @@ impl Holder {
             (Some("released"), Some(at)) => format!("they were given back at {}", clock(at)),
             (Some(_), Some(at)) => format!("some of them were given back or shipped at {}", clock(at)),
             _ => match (facts.state_now.as_str(), facts.expires_at) {
-                ("held", Some(end)) => format!("that hold lasts until {}, unless it is paid, prolonged or cancelled before", clock(end)),
+                ("held", Some(end)) => {
+                    format!("that hold lasts until {}, unless it is paid, prolonged or cancelled before", clock(end))
+                }
                 _ => "they are sold".to_owned(),
             },
         }
@@ -166,7 +168,10 @@ impl RefusedRow {
             says += &format!("\n  - {} more by {others} other orders", self.units_total - units);
         }
         if self.units_total != reserved {
-            says += &format!("\n  (The journal accounts for {} of {reserved}: `lastunit audit` says where it does not fit.)", self.units_total);
+            says += &format!(
+                "\n  (The journal accounts for {} of {reserved}: `lastunit audit` says where it does not fit.)",
+                self.units_total
+            );
         }
         if let Some(now) = self.now {
             says += &format!("\nNow {} of {sku} can be had in warehouse {warehouse}.", now.available());
@@ -175,9 +180,7 @@ impl RefusedRow {
     }
 
     fn document(&self) -> Value {
-        let figures = |stock: Stock| {
-            json!({ "on_hand": stock.on_hand, "reserved": stock.reserved, "available": stock.available() })
-        };
+        let figures = |stock: Stock| json!({ "on_hand": stock.on_hand, "reserved": stock.reserved, "available": stock.available() });
         json!({
             "sku": self.key.sku.as_str(), "warehouse": self.key.warehouse.as_str(), "requested": self.requested,
             "then": figures(self.then), "now": self.now.map(figures),

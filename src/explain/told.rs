@@ -34,7 +34,9 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
     let cut_off = found.look_through(explain::told_since(snapshot, since), Some(until)).await?;
     if let Some(to) = cut_off {
         let to = clock(to);
-        story.unchecked.push(format!("what was told later than {to} of decisions that changed nothing: the outbox is long"));
+        story
+            .unchecked
+            .push(format!("what was told later than {to} of decisions that changed nothing: the outbox is long"));
     }
     story.events.extend(found.events);
     Ok(())

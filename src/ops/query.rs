@@ -76,7 +76,12 @@ impl Query {
     ///
     /// # Errors
     /// An address of the database that cannot be understood.
-    pub fn new(client: async_nats::Client, topology: &Topology, database: &Database, reply_prefixes: Vec<String>) -> Result<Self, sqlx::Error> {
+    pub fn new(
+        client: async_nats::Client,
+        topology: &Topology,
+        database: &Database,
+        reply_prefixes: Vec<String>,
+    ) -> Result<Self, sqlx::Error> {
         let database = Database { max_connections: CONNECTIONS, ..database.clone() };
         let subjects = ["order", "stock"].map(|about| topology.published(&format!("lastunit.query.{about}")));
         Ok(Self { client, subjects, reply_prefixes, pool: store::connect(&database)? })
@@ -99,7 +104,8 @@ impl Query {
     async fn stock(&self, question: &[u8]) -> Result<Value, Fault> {
         let question: StockQuestion = read(question)?;
         let sku = Sku::new(&question.sku).map_err(|fault| invalid("sku", &fault))?;
-        let warehouse = question.warehouse.map(|text| Warehouse::new(&text).map_err(|fault| invalid("warehouse", &fault)));
+        let warehouse =
+            question.warehouse.map(|text| Warehouse::new(&text).map_err(|fault| invalid("warehouse", &fault)));
         let warehouse = warehouse.transpose()?;
         let mut connection = self.pool.acquire().await.map_err(StoreError::from)?;
         let rows = query::stock(&mut connection, sku.as_str(), warehouse.as_ref().map(Warehouse::as_str)).await?;
@@ -113,7 +119,8 @@ impl Query {
     }
 
     async fn answer(&self, about: About, request: service::Request) {
-        let wanted = request.message.reply.as_ref().is_some_and(|to| messages::judge_reply_to(to, &self.reply_prefixes));
+        let wanted =
+            request.message.reply.as_ref().is_some_and(|to| messages::judge_reply_to(to, &self.reply_prefixes));
         if !wanted {
             metrics::counter!(super::metrics::REPLIES_IGNORED).increment(1);
             return;
@@ -151,7 +158,8 @@ impl Query {
 
     /// Answers until `stop`, or until the service's subscriptions end.
     async fn serve_all(&self, stop: &CancellationToken) -> Result<(), async_nats::Error> {
-        let builder = self.client.service_builder().description("what stands there now: orders and stock").queue_group(NAME);
+        let builder =
+            self.client.service_builder().description("what stands there now: orders and stock").queue_group(NAME);
         let service = builder.start(NAME, env!("CARGO_PKG_VERSION")).await?;
         let [order, stock] = &self.subjects;
         let order = service.endpoint_builder().name("order").add(order.clone()).await?;

@@ -157,10 +157,7 @@ pub async fn holders(
 }
 
 /// The present figures of those of the rows that there are.
-pub async fn figures(
-    connection: &mut PgConnection,
-    rows: &[&StockKey],
-) -> Result<Vec<(StockKey, Stock)>, StoreError> {
+pub async fn figures(connection: &mut PgConnection, rows: &[&StockKey]) -> Result<Vec<(StockKey, Stock)>, StoreError> {
     let found: Vec<(String, String, i64, i64, i64)> = sqlx::query_as(include_str!("explain_figures.sql"))
         .bind(rows.iter().map(|row| row.sku.as_str()).collect::<Vec<_>>())
         .bind(rows.iter().map(|row| row.warehouse.as_str()).collect::<Vec<_>>())

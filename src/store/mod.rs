@@ -7,8 +7,8 @@
 pub mod audit;
 pub mod broker;
 pub mod clock;
-mod denials;
 pub mod dead_letters;
+mod denials;
 pub mod doubts;
 pub mod due;
 pub mod explain;

@@ -55,7 +55,9 @@ pub(super) fn choose(
             let tried = || line.named.map_or(candidates.as_slice(), std::slice::from_ref).iter().chain(line.before);
             let best = tried().map(|warehouse| ledger.available(line.sku, warehouse)).max().unwrap_or(0);
             short.shortages.push(shortage(line.sku, line.qty, best));
-            let denied = tried().map(|warehouse| ledger.denied(line.sku, warehouse, line.qty));
+            let once =
+                tried().enumerate().filter(|(place, warehouse)| !tried().take(*place).any(|one| one == *warehouse));
+            let denied = once.map(|(_, warehouse)| ledger.denied(line.sku, warehouse, line.qty));
             let room = DENIED_ROWS - short.denied.len();
             short.denied.extend(denied.take(room));
             short

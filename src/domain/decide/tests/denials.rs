@@ -73,10 +73,7 @@ fn a_renewal_in_vain_is_a_denial_and_every_other_reason_names_no_rows() {
 #[test]
 fn a_denial_stays_with_an_order_that_is_held_in_the_same_batch_after_all() {
     let mut world = shop();
-    world.take([
-        create("e1", "1", [line_at("A", 4, "main")]),
-        create("e2", "1", [line_at("A", 3, "main")]),
-    ]);
+    world.take([create("e1", "1", [line_at("A", 4, "main")]), create("e2", "1", [line_at("A", 3, "main")])]);
     assert_eq!(world.order("1"), "held: 3 A main held");
     assert_eq!(denied(&world, "1").map(|(event, ..)| event), Some("e1".into()));
 }

@@ -12,7 +12,10 @@ async fn who_has_a_row_and_who_waits_for_it_is_said() {
     shop.count("A", "main", 5).await;
     shop.count("B", "main", 5).await;
     let nobody = stage.launch.run(&["locks"]).await;
-    assert_eq!((nobody.code, nobody.stdout.as_str()), (Some(0), "nobody waits for a stock row, and no transaction has any\n"));
+    assert_eq!(
+        (nobody.code, nobody.stdout.as_str()),
+        (Some(0), "nobody waits for a stock row, and no transaction has any\n")
+    );
 
     let mut holder = shop.db.begin().await.unwrap();
     let pid: i32 = sqlx::query_scalar("SELECT pg_backend_pid()").fetch_one(&mut *holder).await.unwrap();

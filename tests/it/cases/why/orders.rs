@@ -8,7 +8,10 @@ use crate::support::{Launch, order};
 /// The story as `source: says`, without what is only read by the clock.
 fn told(story: &Value) -> Vec<String> {
     let events = story["story"].as_array().unwrap();
-    events.iter().map(|event| format!("{}: {}", event["source"].as_str().unwrap(), event["says"].as_str().unwrap())).collect()
+    events
+        .iter()
+        .map(|event| format!("{}: {}", event["source"].as_str().unwrap(), event["says"].as_str().unwrap()))
+        .collect()
 }
 
 /// Who had units of the only row, as `order qty state became`.
@@ -17,7 +20,13 @@ fn holders(story: &Value) -> Vec<String> {
     assert_eq!(rows.len(), 1, "{story:#}");
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
     let holder = |holder: &Value| {
-        format!("{} {} {} {}", text(&holder["order_ref"]), holder["qty"], text(&holder["state"]), text(&holder["became"]))
+        format!(
+            "{} {} {} {}",
+            text(&holder["order_ref"]),
+            holder["qty"],
+            text(&holder["state"]),
+            text(&holder["became"])
+        )
     };
     rows[0]["holders"].as_array().unwrap().iter().map(holder).collect()
 }
@@ -33,7 +42,8 @@ async fn a_refused_buyer_of_the_same_batch_is_told_who_stood_before_and_not_who_
     let shop = &stage.shop;
     shop.count("GRINDER", "main", 3).await;
     shop.ask("order.created.web", buy("o0", "1000", 1).1).await;
-    shop.in_one_batch(vec![buy("o1", "1001", 1), buy("o2", "1002", 2), buy("o3", "1003", 1), buy("o4", "1004", 1)]).await;
+    shop.in_one_batch(vec![buy("o1", "1001", 1), buy("o2", "1002", 2), buy("o3", "1003", 1), buy("o4", "1004", 1)])
+        .await;
     let instants = shop
         .number("SELECT count(DISTINCT at) FROM (SELECT at FROM reservation_event WHERE event_id IN ('o1', 'o3')
                  UNION ALL SELECT (denial ->> 'at')::timestamptz FROM sales_order WHERE order_ref IN ('1002', '1004')) AS decided")
@@ -46,7 +56,9 @@ async fn a_refused_buyer_of_the_same_batch_is_told_who_stood_before_and_not_who_
     assert_eq!((&row["requested"], &row["then"]), (&json!(2), &json!({ "on_hand": 3, "reserved": 2, "available": 1 })));
     assert_eq!((&row["holders_total"], &row["units_total"]), (&json!(2), &json!(2)));
     let end = shop
-        .text("SELECT to_char(expires_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM sales_order WHERE order_ref = '1001'")
+        .text(
+            "SELECT to_char(expires_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM sales_order WHERE order_ref = '1001'",
+        )
         .await;
     assert_eq!(row["holders"][0]["until"].as_str().map(str::to_owned), end);
     let says = story["refused"]["says"].as_str().unwrap();
@@ -88,7 +100,9 @@ async fn a_refused_buyer_of_a_later_batch_is_told_until_when_and_what_became_of_
     let story = stage.document(&["explain", "web", "1003"]).await;
     assert_eq!(holders(&story), ["1002 1 confirmed released", "1001 1 held expired"]);
     let ended = shop
-        .text("SELECT to_char(at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM reservation_event WHERE to_state = 'expired'")
+        .text(
+            "SELECT to_char(at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM reservation_event WHERE to_state = 'expired'",
+        )
         .await;
     assert_eq!(story["refused"]["rows"][0]["holders"][1]["until"].as_str().map(str::to_owned), ended);
     let says = story["refused"]["says"].as_str().unwrap();
@@ -135,13 +149,16 @@ async fn the_whole_story_is_told_in_order() {
     assert_eq!(told(&story)[1..], ["waiting: order.cancelled.web, event c0, waits for the order"]);
     assert_eq!(story["order"]["state"], "awaited");
 
-    shop.ask("order.created.web", json!({ "event_id": "o1", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2 }] })).await;
+    shop.ask("order.created.web", json!({ "event_id": "o1", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2 }] }))
+        .await;
     shop.ask("order.renewed.web", json!({ "event_id": "r1", "order_ref": "1", "hold_for_s": 5000 })).await;
-    let some = json!({ "event_id": "c1", "order_ref": "1", "reason": "one is enough", "lines": [{ "sku": "A", "qty": 1 }] });
+    let some =
+        json!({ "event_id": "c1", "order_ref": "1", "reason": "one is enough", "lines": [{ "sku": "A", "qty": 1 }] });
     shop.ask("order.cancelled.web", some).await;
     shop.end_hold("1").await;
     shop.ask("order.renewed.web", json!({ "event_id": "r2", "order_ref": "1" })).await;
-    shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2 }] })).await;
+    shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2 }] }))
+        .await;
     shop.ask("order.cancelled.web", json!({ "event_id": "c2", "order_ref": "1" })).await;
     // Another order of the same reference, and another reference, are not part of it.
     shop.ask("order.created.other", order("x", "1", "A")).await;
@@ -152,7 +169,8 @@ async fn the_whole_story_is_told_in_order() {
     assert_eq!(story["unchecked"], json!([]));
     assert_eq!(story["lines"][0]["state"], "released");
     let mut steps = told(&story);
-    for (needle, replaced) in [("until ", "until …"), ("ORDERS ", "ORDERS …"), ("dead letter ", "dead letter …")] {
+    for (needle, replaced) in [("until ", "until …"), ("ORDERS ", "ORDERS …"), ("dead letter ", "dead letter …")]
+    {
         for step in &mut steps {
             if let Some(at) = step.find(needle) {
                 let rest = &step[at + needle.len()..];
@@ -200,7 +218,9 @@ async fn a_review_and_its_end_are_part_of_the_story() {
     assert_eq!(resolved["outcome"], "resolved");
     let story = stage.document(&["explain", "web", "1"]).await;
     let says = told(&story);
-    let opened = format!("review: review {id} (resolved): oversold: order 1 of channel web was sold already and cannot be held: insufficient_stock");
+    let opened = format!(
+        "review: review {id} (resolved): oversold: order 1 of channel web was sold already and cannot be held: insufficient_stock"
+    );
     assert!(says.contains(&opened), "{says:#?}");
     assert!(says.contains(&format!("review: review {id} was resolved by ann: refunded by hand")), "{says:#?}");
     stage.close().await;

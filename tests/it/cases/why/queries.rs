@@ -39,10 +39,12 @@ async fn the_present_state_is_answered() {
     let client = shop.js.client();
     shop.count("A", "main", 5).await;
     shop.count("A", "far", 2).await;
-    let mut two = json!({ "event_id": "o1", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2, "warehouse": "main" }] });
+    let mut two =
+        json!({ "event_id": "o1", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2, "warehouse": "main" }] });
     two["total"] = json!({ "amount": 900, "currency": "EUR" });
     let held = shop.ask("order.created.web", two).await;
-    shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "2", "lines": [{ "sku": "A", "qty": 9 }] })).await;
+    shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "2", "lines": [{ "sku": "A", "qty": 9 }] }))
+        .await;
 
     let (_, mut state) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "1" })).await;
     assert!(state.as_object_mut().unwrap().remove("created_at").unwrap().is_string());
@@ -54,11 +56,12 @@ async fn the_present_state_is_answered() {
         })
     );
     let (_, state) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "2" })).await;
-    assert_eq!((&state["state"], &state["reason"], &state["lines"]), (&json!("rejected"), &json!("insufficient_stock"), &json!([])));
+    assert_eq!(
+        (&state["state"], &state["reason"], &state["lines"]),
+        (&json!("rejected"), &json!("insufficient_stock"), &json!([]))
+    );
 
-    let row = |warehouse, version, on_hand: i64, reserved: i64| {
-        json!({ "warehouse": warehouse, "version": version, "on_hand": on_hand, "reserved": reserved, "available": on_hand - reserved })
-    };
+    let row = |warehouse, version, on_hand: i64, reserved: i64| json!({ "warehouse": warehouse, "version": version, "on_hand": on_hand, "reserved": reserved, "available": on_hand - reserved });
     let (_, state) = ask(&client, "lastunit.query.stock", json!({ "sku": "A" })).await;
     assert_eq!(state, json!({ "sku": "A", "rows": [row("far", 1, 2, 0), row("main", 2, 5, 2)] }));
     let (_, state) = ask(&client, "lastunit.query.stock", json!({ "sku": "A", "warehouse": "far" })).await;

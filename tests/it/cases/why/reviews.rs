@@ -26,16 +26,31 @@ async fn kept(stage: &Stage, subject: &str, body: &Value) -> String {
 async fn a_kept_message_is_applied_once_a_person_has_made_room() {
     let line = json!([{ "sku": "A", "qty": 4 }]);
     let cases = [
-        ("inventory.counted.main", json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 1 }] }), "count_below_reserved"),
-        ("inventory.written_off.main", json!({ "event_id": "i1", "document_ref": "D", "lines": line }), "written_off_below_reserved"),
-        ("inventory.transferred.main", json!({ "event_id": "i1", "to": "far", "lines": line }), "transferred_below_reserved"),
+        (
+            "inventory.counted.main",
+            json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 1 }] }),
+            "count_below_reserved",
+        ),
+        (
+            "inventory.written_off.main",
+            json!({ "event_id": "i1", "document_ref": "D", "lines": line }),
+            "written_off_below_reserved",
+        ),
+        (
+            "inventory.transferred.main",
+            json!({ "event_id": "i1", "to": "far", "lines": line }),
+            "transferred_below_reserved",
+        ),
     ];
     for (subject, body, kind) in cases {
         let stage = held().await;
         let shop = &stage.shop;
         let id = kept(&stage, subject, &body).await;
         let listed = stage.document(&["reviews", "list"]).await;
-        assert_eq!((&listed[0]["id"], &listed[0]["kind"], listed.as_array().unwrap().len()), (&json!(id.parse::<i64>().unwrap()), &json!(kind), 1));
+        assert_eq!(
+            (&listed[0]["id"], &listed[0]["kind"], listed.as_array().unwrap().len()),
+            (&json!(id.parse::<i64>().unwrap()), &json!(kind), 1)
+        );
         let shown = stage.document(&["reviews", "show", &id]).await;
         assert_eq!((&shown["kept"]["subject"], &shown["kept"]["body"]), (&json!(subject), &json!(body.to_string())));
 
@@ -48,7 +63,8 @@ async fn a_kept_message_is_applied_once_a_person_has_made_room() {
         assert_eq!(shop.figures("A", "main").await.unwrap(), Figures { on_hand: 5, reserved: 3, version: 2 });
 
         shop.ask("order.cancelled.web", json!({ "event_id": "c1", "order_ref": "1" })).await;
-        let outcome = stage.document(&["reviews", "resolve", &id, "--note", "order 1 was cancelled", "--by", "ann"]).await;
+        let outcome =
+            stage.document(&["reviews", "resolve", &id, "--note", "order 1 was cancelled", "--by", "ann"]).await;
         assert_eq!(outcome["outcome"], "applied");
         assert_eq!(shop.figures("A", "main").await.unwrap(), Figures { on_hand: 1, reserved: 0, version: 4 });
         assert_eq!(shop.number("SELECT count(*) FROM waiting_message").await, 0);
@@ -58,12 +74,19 @@ async fn a_kept_message_is_applied_once_a_person_has_made_room() {
         let told: Vec<_> = told.iter().filter(|told| told.subject.starts_with("review.resolved.")).collect();
         assert_eq!(told.len(), 1);
         assert_eq!(told[0].subject, format!("review.resolved.{kind}"));
-        let opened = shop.stream("RESERVATIONS").await.iter().filter(|told| told.subject.starts_with("review.opened.")).count();
+        let opened =
+            shop.stream("RESERVATIONS").await.iter().filter(|told| told.subject.starts_with("review.opened.")).count();
         assert_eq!(opened, 1, "asked once, however often it had no room");
         let said = plain(told[0]);
         let word = |field: &str| said[field].as_str().unwrap_or_default().to_owned();
-        assert_eq!((word("kind"), word("resolved_by"), word("note")), (kind.into(), "ann".into(), "order 1 was cancelled".into()));
-        assert_eq!((&said["review_id"], &said["subject"]["event_id"]), (&json!(id.parse::<i64>().unwrap()), &json!("i1")));
+        assert_eq!(
+            (word("kind"), word("resolved_by"), word("note")),
+            (kind.into(), "ann".into(), "order 1 was cancelled".into())
+        );
+        assert_eq!(
+            (&said["review_id"], &said["subject"]["event_id"]),
+            (&json!(id.parse::<i64>().unwrap()), &json!("i1"))
+        );
 
         let outcome = stage.document(&["reviews", "resolve", &id, "--note", "again"]).await;
         assert_eq!(outcome["outcome"], "resolved_before");
@@ -85,7 +108,12 @@ async fn a_hold_that_has_ended_is_room_whoever_sweeps() {
     let shop = &ground_stage.shop;
     shop.count("A", "main", 5).await;
     shop.ask("order.created.web", order("o1", "1", "A")).await;
-    let id = kept(&ground_stage, "inventory.counted.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 0 }] })).await;
+    let id = kept(
+        &ground_stage,
+        "inventory.counted.main",
+        &json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 0 }] }),
+    )
+    .await;
     shop.end_hold("1").await;
     let outcome = ground_stage.document(&["reviews", "resolve", &id, "--note", "the hold has ended"]).await;
     assert_eq!(outcome["outcome"], "applied");
@@ -98,9 +126,11 @@ async fn a_hold_that_has_ended_is_room_whoever_sweeps() {
 async fn of_two_who_resolve_one_review_one_does_it() {
     let stage = held().await;
     let shop = &stage.shop;
-    let id = kept(&stage, "inventory.written_off.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "qty": 3 }] })).await;
+    let id =
+        kept(&stage, "inventory.written_off.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "qty": 3 }] }))
+            .await;
     shop.ask("order.cancelled.web", json!({ "event_id": "c1", "order_ref": "1" })).await;
-    let resolve = || stage.document(&["reviews", "resolve", &id, "--note", "done"]);
+    let resolve = async || stage.document(&["reviews", "resolve", &id, "--note", "done"]).await;
     let (one, two, three) = tokio::join!(resolve(), resolve(), resolve());
     let mut outcomes = [one, two, three].map(|outcome| outcome["outcome"].as_str().unwrap().to_owned());
     outcomes.sort();
@@ -113,7 +143,9 @@ async fn of_two_who_resolve_one_review_one_does_it() {
 async fn what_is_locked_from_outside_leaves_the_review_open() {
     let stage = held().await;
     let shop = &stage.shop;
-    let id = kept(&stage, "inventory.written_off.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "qty": 3 }] })).await;
+    let id =
+        kept(&stage, "inventory.written_off.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "qty": 3 }] }))
+            .await;
     shop.ask("order.cancelled.web", json!({ "event_id": "c1", "order_ref": "1" })).await;
     let mut holder = shop.db.begin().await.unwrap();
     sqlx::query("SELECT FROM stock WHERE sku = 'A' FOR UPDATE").execute(&mut *holder).await.unwrap();
