@@ -25,6 +25,7 @@
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
+//! | [`explain`] | why: the story of an order, the figures of a shelf at a moment |
 //! | [`recover`] | what is to be done when PostgreSQL went back in time |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
@@ -51,6 +52,7 @@ pub mod consume;
 pub mod dev;
 pub mod domain;
 pub mod engine;
+pub mod explain;
 mod failpoint;
 pub mod import;
 pub mod losses;

@@ -23,6 +23,7 @@ use crate::consume::{self, Desk, Limits};
 use crate::domain::{Channel, HoldBounds, PaymentPolicy, Policy};
 use crate::engine::Engine;
 use crate::messages::Signatures;
+use crate::ops::query::{self, Query};
 use crate::ops::{Readiness, http};
 use crate::relay::{self, Relay};
 use crate::retention::{self, Retention};
@@ -140,6 +141,10 @@ impl Started {
             };
             deciders.spawn(audit::run_schedule(schedule, taking.clone()));
         }
+        let query =
+            Query::new(self.client.clone(), &self.topology, &settings.database, settings.replies.prefixes.clone())
+                .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
+        deciders.spawn(query::run(query, taking.clone()));
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),

@@ -35,6 +35,7 @@ pub enum From {
 pub struct Reading {
     jetstream: jetstream::Context,
     stream: String,
+    subject: String,
     from: From,
     consumer: PullConsumer,
     /// The last message that is read.
@@ -51,11 +52,25 @@ impl Reading {
     /// # Errors
     /// A stream that is not there, a broker that does not answer.
     pub async fn open(js: &jetstream::Context, stream: &str, from: From, last: Option<u64>) -> anyhow::Result<Self> {
-        let (consumer, end) = consumer(js, stream, from).await?;
+        Self::open_on(js, stream, "", from, last).await
+    }
+
+    /// The same of the messages under a subject, which may have wildcards; an empty one means all.
+    ///
+    /// # Errors
+    /// As [`Reading::open`].
+    pub async fn open_on(
+        js: &jetstream::Context,
+        stream: &str,
+        subject: &str,
+        from: From,
+        last: Option<u64>,
+    ) -> anyhow::Result<Self> {
+        let (consumer, end) = consumer(js, stream, subject, from).await?;
         let pending = consumer.cached_info().num_pending;
         let last = last.map_or(end, |last| last.min(end));
-        let (jetstream, stream) = (js.clone(), stream.to_owned());
-        Ok(Self { jetstream, stream, from, consumer, last, had: 0, deliveries: 0, pending })
+        let (jetstream, stream, subject) = (js.clone(), stream.to_owned(), subject.to_owned());
+        Ok(Self { jetstream, stream, subject, from, consumer, last, had: 0, deliveries: 0, pending })
     }
 
     /// How many messages the broker has for it beyond what was read.
@@ -92,7 +107,7 @@ impl Reading {
     /// Goes on with another consumer after what was had.
     async fn go_on(&mut self) -> anyhow::Result<()> {
         let from = if self.had > 0 { From::After(self.had) } else { self.from };
-        let (consumer, _) = consumer(&self.jetstream, &self.stream, from).await?;
+        let (consumer, _) = consumer(&self.jetstream, &self.stream, &self.subject, from).await?;
         (self.deliveries, self.pending) = (0, consumer.cached_info().num_pending);
         self.consumer = consumer;
         Ok(())
@@ -125,7 +140,12 @@ impl Reading {
 }
 
 /// A consumer that delivers from there on, and the place of the stream's last message.
-async fn consumer(js: &jetstream::Context, stream: &str, from: From) -> anyhow::Result<(PullConsumer, u64)> {
+async fn consumer(
+    js: &jetstream::Context,
+    stream: &str,
+    subject: &str,
+    from: From,
+) -> anyhow::Result<(PullConsumer, u64)> {
     let stream = js.get_stream(stream).await.with_context(|| format!("stream {stream}"))?;
     let deliver_policy = match from {
         From::First => DeliverPolicy::All,
@@ -135,6 +155,7 @@ async fn consumer(js: &jetstream::Context, stream: &str, from: From) -> anyhow::
     let config = pull::Config {
         deliver_policy,
         ack_policy: AckPolicy::None,
+        filter_subject: subject.to_owned(),
         inactive_threshold: FORGET_AFTER,
         ..pull::Config::default()
     };

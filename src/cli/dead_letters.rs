@@ -293,8 +293,8 @@ fn became(row: i64, fate: &Fate) -> Value {
     json!({ "id": row, "outcome": outcome })
 }
 
-/// A replay only needs the database: what it has to tell is told by the relay of whoever runs.
-async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
+/// Such a command only needs the database: what it has to tell is told by the relay of whoever runs.
+pub(super) async fn say_who_tells(pool: &Pool) -> Result<(), Stop> {
     let mut connection = pool.acquire().await.map_err(|error| database::stop(error.into()))?;
     for lane in outbox::Lane::ALL {
         let held = turn::is_held(&mut connection, TurnOf::relay(lane)).await;

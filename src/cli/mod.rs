@@ -13,12 +13,15 @@ mod config;
 pub(crate) mod database;
 mod dead_letters;
 mod dev;
+mod explain;
 mod import;
+mod locks;
 mod migrate;
 mod moment;
 mod print;
 mod recover;
 mod replay;
+mod reviews;
 mod run;
 mod story;
 mod streams;
@@ -72,6 +75,8 @@ enum Command {
     Migrate,
     /// Check the invariants of tables and streams; ends with 1 where something was found.
     Audit(audit::Audit),
+    /// Say why: the whole story of an order, or the figures of a shelf at a moment.
+    Explain(explain::Explain),
     /// Measure on private servers: throughput beside one transaction per order, latency, statements per batch.
     Bench(bench::Bench),
     /// After the database went back in time: rewind the consumers, raise the versions, say what cannot be known.
@@ -85,6 +90,11 @@ enum Command {
     /// List, show or replay messages that could not be processed.
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
+    /// List, show or resolve what a person must look at.
+    #[command(subcommand)]
+    Reviews(reviews::Reviews),
+    /// Say who holds or waits for which stock row.
+    Locks(locks::Locks),
     /// Tell again what was told since an instant: the broker has lost it.
     Replay(replay::Replay),
     /// Play a story on real messages and show what is told.
@@ -124,11 +134,14 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Dev(command) => Box::pin(dev::run(command, settings)).await,
             Command::Migrate => migrate::run(&settings).await,
             Command::Audit(command) => Box::pin(audit::run(&command, &settings)).await,
+            Command::Explain(command) => Box::pin(explain::run(command, &settings)).await,
             Command::Bench(args) => Box::pin(bench::run(args, &settings)).await,
             Command::Recover(command) => Box::pin(recover::run(command, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
+            Command::Locks(command) => locks::run(&command, &settings).await,
+            Command::Reviews(command) => Box::pin(reviews::run(command, &settings)).await,
             Command::Replay(replay) => Box::pin(replay::run(replay, &settings)).await,
             Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),

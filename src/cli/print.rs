@@ -79,6 +79,15 @@ impl List {
         if self.json { bytes(format!("{before}{}", json(row)?).as_bytes()) } else { line(text()) }
     }
 
+    /// The same where a row is several lines for a person.
+    pub(super) fn add_lines(&mut self, row: &impl Serialize, lines: impl FnOnce() -> String) -> anyhow::Result<()> {
+        if self.json {
+            return self.add(row, String::new);
+        }
+        self.any = true;
+        text(lines())
+    }
+
     /// Ends it; without any row a person is told so.
     pub(super) fn end(self, none: Option<&str>) -> anyhow::Result<()> {
         match (self.json, self.any) {

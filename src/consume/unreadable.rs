@@ -157,7 +157,7 @@ fn item(desk: &Desk, file: &ConsumerFile, stored: &Stored) -> anyhow::Result<Opt
     let item = match fault {
         Some(fault) if is_text => {
             let refusal = Refusal::new(Reason::InvalidField, format!("its headers cannot be read: {fault}"));
-            Item { message: Some(message), asked: Err(refusal), replays: None }
+            Item { message: Some(message), asked: Err(refusal), replays: None, resolves: None }
         }
         // No name has such a token.
         _ => Item::of_message(message),

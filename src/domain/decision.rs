@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::command::{AskedSlot, DocumentKey, EventKey};
+use super::denial::Denial;
 use super::finding::Finding;
 use super::names::{EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
@@ -128,6 +129,8 @@ pub struct OrderChange {
     pub row: OrderRow,
     /// The state that must stand in the table before.
     pub before: OrderState,
+    /// What it was denied in this batch, if anything: else what stands in the table stays.
+    pub denial: Option<Denial>,
 }
 
 /// New columns of a reservation's row.

@@ -11,8 +11,8 @@ use crate::domain::{Answer, Decision, Outcome, Refusal, Timestamp, What};
 use crate::messages::Message;
 use crate::store::waiting::{For, NewWaiting};
 use crate::store::{
-    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, reviews, shipments, slots, stock,
-    waiting,
+    StoreError, dead_letters, inbox, journal, orders, outbox, payments, reservations, review_answers, reviews,
+    shipments, slots, stock, waiting,
 };
 
 /// What was written.
@@ -44,7 +44,8 @@ pub(super) async fn apply(
     let refused = refused_messages(work, origins, decision);
     let dead_letters = write_dead_letters(connection, work, decision, &refused, now).await?;
 
-    let telling = Telling::encode(decision, &reviews::new_ids(&opened), origins, now);
+    let answered = review_answers::resolve_many(connection, &work.answers(decision), now).await?;
+    let telling = Telling::encode(decision, &reviews::new_ids(&opened), &answered, origins, now);
     let parcels = telling.parcels(&dead_letters)?;
     let told = parcels.iter().any(|(_, parcel)| !parcel.entries.is_empty());
     outbox::insert_many(connection, &parcels, now).await?;

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use sqlx::{Connection, PgConnection};
 
 use super::apply::{Applied, apply};
-use super::batch::{Item, Replayed, Reply, Verdict};
+use super::batch::{Item, Replayed, Reply, Resolution, Verdict};
 use super::claim::claim;
 use super::gather::gather;
+use super::resolve::Resolving;
 use super::turnstile::Pass;
 use crate::crash_point;
 use crate::domain::{
@@ -15,7 +16,7 @@ use crate::domain::{
     StockKey, Timestamp, decide,
 };
 use crate::messages::{self, Inbound, Message};
-use crate::store::{Locking, StoreError, dead_letters, due, waiting};
+use crate::store::{Locking, StoreError, dead_letters, due, review_answers, waiting};
 
 /// At most so many overdue orders join a batch at once.
 const DUE_AT_ONCE: i64 = 5_000;
@@ -30,7 +31,7 @@ pub(super) enum Attempt {
     Refused(BTreeMap<usize, Refusal>),
     /// Nothing was written: these items, by place, touch what somebody else has locked.
     Missed(HashSet<usize>),
-    /// Nothing was written: these items, by place, are dead letters that are no longer open.
+    /// Nothing was written: these items, by place, are dead letters or reviews that are no longer open.
     Resolved(HashSet<usize>),
 }
 
@@ -40,6 +41,7 @@ pub(super) struct Done {
     pub replies: Vec<Reply>,
     pub told: bool,
     pub replayed: Vec<(i64, Replayed)>,
+    pub resolved: Vec<(i64, Resolution)>,
 }
 
 /// What an attempt goes by.
@@ -64,7 +66,8 @@ pub(super) async fn attempt(
     let mut work = Work::of(items, terms.refused, terms.due);
 
     // Before anything else: of two who replay one dead letter, the later finds it resolved.
-    let resolved = work.no_longer_open(&dead_letters::lock_open(&mut transaction, &work.dead_letters()).await?);
+    let mut resolved = work.no_longer_open(&dead_letters::lock_open(&mut transaction, &work.dead_letters()).await?);
+    resolved.extend(work.no_longer_asked(&review_answers::lock_open(&mut transaction, &work.reviews()).await?));
     if !resolved.is_empty() {
         transaction.rollback().await?;
         return Ok(Attempt::Resolved(resolved));
@@ -116,8 +119,8 @@ pub(super) async fn attempt(
     let Applied { telling, told } = applied;
     let mut replies = telling.replies(&work, &origins, &decision, terms.reply_prefixes);
     replies.extend(work.replies_to_refused(terms.reply_prefixes));
-    let replayed = work.replayed(&decision);
-    Ok(Attempt::Done(Done { verdicts: work.verdicts(&decision), replies, told, replayed }))
+    let (replayed, resolved) = (work.replayed(&decision), work.resolved(&decision));
+    Ok(Attempt::Done(Done { verdicts: work.verdicts(&decision), replies, told, replayed, resolved }))
 }
 
 /// A batch taken apart: commands, where each came from, and what was refused before.
@@ -142,7 +145,10 @@ pub(super) struct Work<'a> {
 impl<'a> Work<'a> {
     fn of(items: &'a [&'a Item], refused: &'a BTreeMap<usize, Refusal>, due: &BTreeSet<OrderKey>) -> Self {
         let repeated = repeated(items);
-        let asks = |place: &usize| !refused.contains_key(place) && !repeated.contains_key(place);
+        let kept = || items.iter().enumerate().filter(|(_, item)| item.resolves.is_some());
+        let asks = |place: &usize| {
+            !refused.contains_key(place) && !repeated.contains_key(place) && items[*place].resolves.is_none()
+        };
         let understood = items.iter().enumerate().filter(|(place, _)| asks(place));
         let understood = understood.filter_map(|(place, item)| Some((item.asked.as_ref().ok()?.clone(), place)));
         let (mut commands, places): (Vec<_>, Vec<_>) = understood.unzip();
@@ -151,7 +157,18 @@ impl<'a> Work<'a> {
             commands.push(Command { event: None, kind: Kind::Expire(order.clone()) });
             places.push(None);
         }
-        let (woken, woken_rows, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut woken, mut woken_rows, unreadable) = (Vec::new(), Vec::new(), Vec::new());
+        for (place, item) in kept() {
+            if let (Some(resolving), Some(message), Ok(command)) = (&item.resolves, &item.message, &item.asked) {
+                // Under the lock of its order, if it is about one, and with whatever else waits for that.
+                if let Some(order) = command.kind.order() {
+                    commands.push(Command { event: None, kind: Kind::Wake(order.clone()) });
+                    places.push(Some(place));
+                }
+                woken.push(command.clone());
+                woken_rows.push((resolving.waiting, message.clone()));
+            }
+        }
         Self { items, refused, repeated, commands, places, woken, woken_rows, unreadable }
     }
 
@@ -199,8 +216,8 @@ impl<'a> Work<'a> {
             return;
         }
         let is_woken = |place: &Option<usize>| {
-            let message = place.and_then(|place| self.items[place].message.as_ref());
-            message.is_some_and(|message| woken.contains(&delivered(message)))
+            let item = place.map(|place| self.items[place]).filter(|item| item.resolves.is_none());
+            item.and_then(|item| item.message.as_ref()).is_some_and(|message| woken.contains(&delivered(message)))
         };
         let kept: Vec<bool> = self.places.iter().map(|place| !is_woken(place)).collect();
         let (mut commands, mut places) = (kept.iter(), kept.iter());
@@ -234,6 +251,49 @@ impl<'a> Work<'a> {
     fn dead_letters(&self) -> Vec<i64> {
         let rows: BTreeSet<i64> = self.items.iter().filter_map(|item| item.replays).collect();
         rows.into_iter().collect()
+    }
+
+    /// The reviews that are to be resolved, sorted.
+    fn reviews(&self) -> Vec<i64> {
+        let reviews: BTreeSet<i64> = self.resolving().map(|one| one.review).collect();
+        reviews.into_iter().collect()
+    }
+
+    fn resolving(&self) -> impl Iterator<Item = &Resolving> {
+        self.items.iter().filter_map(|item| item.resolves.as_ref())
+    }
+
+    fn no_longer_asked(&self, open: &HashSet<i64>) -> HashSet<usize> {
+        let asked =
+            self.items.iter().enumerate().filter_map(|(place, item)| Some((place, item.resolves.as_ref()?.review)));
+        asked.filter_map(|(place, review)| (!open.contains(&review)).then_some(place)).collect()
+    }
+
+    /// What becomes of messages that are kept with reviews.
+    pub fn resolved(&self, decision: &Decision) -> Vec<(i64, Resolution)> {
+        let mut resolved = Vec::new();
+        for one in self.resolving() {
+            let Some(woken) = self.woken_rows.iter().position(|(row, _)| *row == one.waiting) else { continue };
+            resolved.push((
+                one.review,
+                match &decision.outcomes[self.commands.len() + woken] {
+                    Outcome::UnderReview(place) => Resolution::NoRoom(decision.reviews[*place].detail.clone()),
+                    Outcome::Refused(refusal) => Resolution::Refused(refusal.clone()),
+                    Outcome::Waiting => Resolution::NoRoom("it waits for its order".to_owned()),
+                    _ => Resolution::Applied,
+                },
+            ));
+        }
+        resolved
+    }
+
+    /// What is said to the reviews that this decision resolves.
+    pub fn answers(&self, decision: &Decision) -> Vec<review_answers::Answer<'_>> {
+        let resolved = self.resolved(decision);
+        let over =
+            |review: i64| resolved.iter().any(|(id, became)| *id == review && !matches!(became, Resolution::NoRoom(_)));
+        let over = self.resolving().filter(|one| over(one.review));
+        over.map(|one| review_answers::Answer { review: one.review, by: &one.by, note: &one.note }).collect()
     }
 
     fn no_longer_open(&self, open: &HashSet<i64>) -> HashSet<usize> {

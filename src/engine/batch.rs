@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use super::resolve::Resolving;
 use crate::domain::{Command, Kind, Refusal};
 use crate::messages::{self, Inbound, Message};
 
@@ -16,6 +17,8 @@ pub struct Item {
     pub asked: Result<Command, Refusal>,
     /// The row of the dead letter that it is, where it is decided once more.
     pub replays: Option<i64>,
+    /// The review that is resolved with it, where it is kept with one.
+    pub resolves: Option<Resolving>,
 }
 
 impl Item {
@@ -24,7 +27,7 @@ impl Item {
         let inbound =
             Inbound { subject: &message.subject, headers: message.headers.as_ref(), payload: &message.payload };
         let asked = messages::decode(&inbound);
-        Self { message: Some(message), asked, replays: None }
+        Self { message: Some(message), asked, replays: None, resolves: None }
     }
 
     /// A dead letter, to be understood and decided afresh.
@@ -32,9 +35,14 @@ impl Item {
         Self { replays: Some(row), ..Self::of_message(message) }
     }
 
+    /// A message that is kept with a review, to be decided now that the review is to be resolved.
+    pub fn of_review(resolving: Resolving, message: Message) -> Self {
+        Self { resolves: Some(resolving), ..Self::of_message(message) }
+    }
+
     /// What a timer asks.
     pub fn of_timer(kind: Kind) -> Self {
-        Self { message: None, asked: Ok(Command { event: None, kind }), replays: None }
+        Self { message: None, asked: Ok(Command { event: None, kind }), replays: None, resolves: None }
     }
 }
 
@@ -62,6 +70,19 @@ pub enum Replayed {
     ResolvedBefore,
 }
 
+/// What became of a message that is kept with a review.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    /// It is applied, and the review is resolved.
+    Applied,
+    /// It does not fit yet, for this reason: the message is kept, and the review stays open.
+    NoRoom(String),
+    /// It cannot be processed any more, for this reason: it is a dead letter, and the review is resolved.
+    Refused(Refusal),
+    /// Somebody had resolved it before, and nothing was done.
+    ResolvedBefore,
+}
+
 /// A direct answer, to be sent after the commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
@@ -82,4 +103,6 @@ pub struct Settled {
     pub told: bool,
     /// What became of dead letters, by their rows. One that could not be decided is not among them.
     pub replayed: Vec<(i64, Replayed)>,
+    /// What became of messages that are kept with reviews, by the reviews. One that could not be decided is not among them.
+    pub resolved: Vec<(i64, Resolution)>,
 }

@@ -8,6 +8,7 @@
 //! - `turnstile`: batches side by side, their locks taken in stream order.
 //! - `settle`: attempts until every message of a batch has its verdict, whatever goes wrong.
 //! - `replay`: dead letters, decided once more.
+//! - `resolve`: reviews, resolved; what is kept with one is decided once more.
 
 mod apply;
 mod attempt;
@@ -16,12 +17,14 @@ mod claim;
 mod gather;
 mod patience;
 mod replay;
+mod resolve;
 mod settle;
 mod tell;
 mod turnstile;
 
-pub use batch::{Item, Replayed, Reply, Settled, Verdict};
+pub use batch::{Item, Replayed, Reply, Resolution, Settled, Verdict};
 pub use replay::{Fate, TOGETHER, replay};
+pub use resolve::{Resolved, resolve};
 pub use settle::{Engine, Turn, TurnLost};
 pub use tell::{tell_figures, tell_reviews};
 pub use turnstile::{Pass, Turnstile};

@@ -16,7 +16,7 @@ use sqlx::PgConnection;
 use tokio_util::sync::CancellationToken;
 
 use super::attempt::{Attempt, Done, Terms, attempt};
-use super::batch::{Item, Replayed, Settled, Verdict};
+use super::batch::{Item, Replayed, Resolution, Settled, Verdict};
 use super::patience::{GIVE_UP_AFTER, ISOLATE_AFTER, Patience};
 use super::turnstile::{Pass, Turnstile};
 use crate::domain::{Policy, Reason, Refusal};
@@ -69,7 +69,7 @@ enum Part {
     Later,
     /// These, by place in the part, touch what somebody else has locked; the others can be decided without them.
     Missed(HashSet<usize>),
-    /// These, by place in the part, are dead letters that somebody has resolved; the others can be decided without them.
+    /// These, by place in the part, are dead letters or reviews that somebody has resolved; the others can be decided without them.
     Resolved(HashSet<usize>),
     /// It cannot be written as it is.
     Unwritable(StoreError),
@@ -106,12 +106,15 @@ impl Engine {
                     settled.replies.extend(done.replies);
                     settled.told |= done.told;
                     settled.replayed.extend(done.replayed);
+                    settled.resolved.extend(done.resolved);
                 }
                 Part::Later => {}
                 Part::Missed(missed) => parts.extend(without(&places, &missed)),
                 Part::Resolved(resolved) => {
                     let rows = resolved.iter().filter_map(|place| part[*place].replays);
                     settled.replayed.extend(rows.map(|row| (row, Replayed::ResolvedBefore)));
+                    let reviews = resolved.iter().filter_map(|place| part[*place].resolves.as_ref());
+                    settled.resolved.extend(reviews.map(|one| (one.review, Resolution::ResolvedBefore)));
                     parts.extend(without(&places, &resolved));
                 }
                 Part::Unwritable(error) => {

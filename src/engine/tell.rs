@@ -6,10 +6,12 @@ use uuid::Uuid;
 
 use super::attempt::Work;
 use super::batch::Reply;
+use super::resolve;
 use crate::domain::{Decision, Kind, Outcome, Review, Sku, Stock, StockChange, StockKey, Timestamp, Warehouse};
 use crate::messages::{self, Message, Told};
 use crate::store::StoreError;
 use crate::store::outbox::{self, Entry, Lane, Parcel};
+use crate::store::review_answers::StoredReview;
 
 /// Everything that a decision tells, encoded.
 pub(super) struct Telling {
@@ -21,10 +23,12 @@ pub(super) struct Telling {
 }
 
 impl Telling {
-    /// Encodes. `origins` are the messages behind the commands, `review_ids` the rows of the reviews that were opened.
+    /// Encodes. `origins` are the messages behind the commands, `review_ids` the rows of the reviews that were opened, `answered` those that were
+    /// resolved.
     pub fn encode(
         decision: &Decision,
         review_ids: &[Option<i64>],
+        answered: &[StoredReview],
         origins: &[Option<&Message>],
         at: Timestamp,
     ) -> Self {
@@ -53,7 +57,13 @@ impl Telling {
                 .iter()
                 .map(|refund| (messages::refund_required(refund, Uuid::now_v7(), at), trace(Some(refund.cause))))
                 .collect(),
-            reviews: decision.reviews.iter().zip(review_ids).filter_map(review).collect(),
+            reviews: decision
+                .reviews
+                .iter()
+                .zip(review_ids)
+                .filter_map(review)
+                .chain(resolve::told(answered).map(|told| (told, None)))
+                .collect(),
         }
     }
 
@@ -160,6 +170,17 @@ pub async fn tell_reviews(
         .zip(ids)
         .filter_map(|(review, id)| Some((messages::review_opened(review, (*id)?, Uuid::now_v7(), at), None)))
         .collect();
+    let parcel = Parcel { at_us: microseconds(at)?, entries: told.iter().map(entry).collect() };
+    outbox::insert_many(connection, &[(Lane::Reservations, parcel)], at).await
+}
+
+/// Stores that these reviews were resolved, to be told.
+pub(super) async fn tell_resolved(
+    connection: &mut PgConnection,
+    resolved: &[StoredReview],
+    at: Timestamp,
+) -> Result<(), StoreError> {
+    let told: Vec<_> = resolve::told(resolved).map(|told| (told, None)).collect();
     let parcel = Parcel { at_us: microseconds(at)?, entries: told.iter().map(entry).collect() };
     outbox::insert_many(connection, &[(Lane::Reservations, parcel)], at).await
 }

@@ -8,6 +8,7 @@ mod bodies;
 mod dead;
 mod envelope;
 mod fields;
+mod glance;
 mod headers;
 mod instant;
 mod inventory;
@@ -18,6 +19,7 @@ mod order;
 mod outbound;
 mod payment;
 mod percent;
+mod reviews;
 mod shipment;
 mod signature;
 mod subject;
@@ -26,6 +28,7 @@ mod tests;
 
 pub use dead::{Origin, dead_headers};
 pub use envelope::Inbound;
+pub use glance::{Glance, glance};
 pub use headers::{headers_from_json, headers_to_json, judge_reply_to, reply_to, traceparent};
 pub use instant::{WireTime, parse as parse_instant};
 pub use message::Message;
@@ -33,6 +36,7 @@ pub use outbound::{
     Told, answer, finding, headers, read_stock_changed, refund_required, reply, reply_error, reply_stock,
     review_opened, review_subject, stock_changed,
 };
+pub use reviews::{Answered, review_resolved};
 pub use signature::Signatures;
 pub use subject::{ce_type, dead_subject, parse_sku_token, parse_stock_subject, sku_token, stock_subject};
 

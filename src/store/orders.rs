@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use sqlx::{AssertSqlSafe, PgConnection};
 
 use super::inbox::digest;
-use super::{Locking, StoreError, changed_all};
+use super::{Locking, StoreError, changed_all, denials};
 use crate::domain::{
     Channel, CreateOrder, Currency, EventId, HoldBounds, Money, OrderChange, OrderKey, OrderRef, OrderRow, OrderState,
     PaymentMode, Rejection, Timestamp,
@@ -123,6 +123,7 @@ pub async fn update_many(connection: &mut PgConnection, changes: &[OrderChange])
         .bind(changes.iter().map(|change| change.row.created_at).collect::<Vec<_>>())
         .bind(changes.iter().map(|change| change.row.held_since).collect::<Vec<_>>())
         .bind(changes.iter().map(|change| change.row.expires_at).collect::<Vec<_>>())
+        .bind(changes.iter().map(|change| change.denial.as_ref().map(denials::to_json)).collect::<Vec<_>>())
         .execute(connection)
         .await?;
     changed_all("orders", &updated, changes.len())

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::ledger::{Ledger, Rules, shortage};
 use crate::domain::Qty;
 use crate::domain::decision::Shortage;
+use crate::domain::denial::{DENIED_ROWS, DeniedRow};
 use crate::domain::names::{Channel, Sku, Warehouse};
 use crate::domain::stock::StockKey;
 
@@ -22,6 +23,8 @@ pub(super) struct Wanted<'a> {
 pub(super) struct Short {
     pub shortages: Vec<Shortage>,
     pub rows: Vec<StockKey>,
+    /// How those of them stand that the first lines could have come from.
+    pub denied: Vec<DeniedRow>,
 }
 
 /// One warehouse a line, none split: the named one, else the one it was held in, else the first candidate that serves all the others together,
@@ -46,12 +49,17 @@ pub(super) fn choose(
         }
     }
 
-    let mut short = Short { shortages: Vec::new(), rows: Vec::new() };
+    let mut short = Short { shortages: Vec::new(), rows: Vec::new(), denied: Vec::new() };
     for (line, place) in wanted.iter().zip(&chosen) {
         if !place.as_ref().is_some_and(|warehouse| serves(line, warehouse)) {
             let tried = || line.named.map_or(candidates.as_slice(), std::slice::from_ref).iter().chain(line.before);
             let best = tried().map(|warehouse| ledger.available(line.sku, warehouse)).max().unwrap_or(0);
             short.shortages.push(shortage(line.sku, line.qty, best));
+            let once =
+                tried().enumerate().filter(|(place, warehouse)| !tried().take(*place).any(|one| one == *warehouse));
+            let denied = once.map(|(_, warehouse)| ledger.denied(line.sku, warehouse, line.qty));
+            let room = DENIED_ROWS - short.denied.len();
+            short.denied.extend(denied.take(room));
             short
                 .rows
                 .extend(tried().map(|warehouse| StockKey { sku: line.sku.clone(), warehouse: warehouse.clone() }));

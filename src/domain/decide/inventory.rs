@@ -33,14 +33,7 @@ pub(super) fn take(
             None => {}
         }
     }
-    let mut desk = Desk { event, index, ledger };
-    let outcome = match &command.kind {
-        Kind::Receive(receipt) => desk.receive(&receipt.warehouse, &receipt.lines),
-        Kind::WriteOff(write_off) => desk.write_off(&write_off.warehouse, &write_off.lines),
-        Kind::Count(count) => desk.count(count),
-        Kind::Transfer(transfer) => desk.transfer(transfer),
-        _ => Outcome::Attended,
-    };
+    let outcome = decide(command, event, index, ledger);
     if let (Some(document), false) = (document, matches!(outcome, Outcome::Refused(_))) {
         documents.insert((event.subject.clone(), document.document_ref.clone()), document.digest);
         ledger.file_document(FiledDocument {
@@ -50,6 +43,25 @@ pub(super) fn take(
         });
     }
     outcome
+}
+
+/// Decides one that was kept for a person, now that the person says so. Its document was filed when it was kept, and is no repeat of itself.
+pub(super) fn take_kept(command: &Command, index: usize, ledger: &mut Ledger) -> Outcome {
+    let Some(event) = &command.event else {
+        return Outcome::Attended;
+    };
+    decide(command, event, index, ledger)
+}
+
+fn decide(command: &Command, event: &EventKey, index: usize, ledger: &mut Ledger) -> Outcome {
+    let mut desk = Desk { event, index, ledger };
+    match &command.kind {
+        Kind::Receive(receipt) => desk.receive(&receipt.warehouse, &receipt.lines),
+        Kind::WriteOff(write_off) => desk.write_off(&write_off.warehouse, &write_off.lines),
+        Kind::Count(count) => desk.count(count),
+        Kind::Transfer(transfer) => desk.transfer(transfer),
+        _ => Outcome::Attended,
+    }
 }
 
 fn conflict(document: &DocumentKey) -> Refusal {

@@ -8,6 +8,7 @@ use crate::domain::decision::{
     Answer, AnswerReason, Decision, FiledDocument, JournalEntry, LineId, LineView, Movement, MovementKind, Review,
     Shortage, SlotStep, SlotView, StockChange, What,
 };
+use crate::domain::denial::{Denial, DeniedRow};
 use crate::domain::names::{Channel, EventId, Resource, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use crate::domain::payment::{PaymentKey, RefundReason, RefundRequired};
@@ -33,6 +34,8 @@ pub(super) struct Entry {
     pub slots: Vec<SlotHold>,
     /// Whether the order itself has come.
     pub born: bool,
+    /// What it was denied last in this batch.
+    pub denial: Option<Denial>,
     pub(super) stored: OrderRow,
     pub(super) stored_lines: Vec<Reservation>,
     pub(super) stored_slots: Vec<SlotHold>,
@@ -47,6 +50,7 @@ impl Entry {
             lines: order.lines.clone(),
             slots: order.slots.clone(),
             born: order.born,
+            denial: None,
             stored: order.stored,
             stored_lines: order.lines,
             stored_slots: order.slots,
@@ -138,6 +142,8 @@ pub(super) struct Ledger {
 struct Touched {
     before: Stock,
     cause: Option<usize>,
+    /// How many steps have changed `reserved`.
+    steps: u32,
 }
 
 impl Ledger {
@@ -173,7 +179,7 @@ impl Ledger {
     /// Makes SKU and warehouse known. A row that is new with it is told of even where its figures stay 0.
     pub fn learn(&mut self, key: &StockKey, index: usize) {
         if self.spare.remove(key) {
-            self.touched.insert(key.clone(), Touched { before: Stock::default(), cause: Some(index) });
+            self.touched.insert(key.clone(), Touched { before: Stock::default(), cause: Some(index), steps: 0 });
         }
         if !self.known.skus.contains(&key.sku) {
             self.known.skus.insert(key.sku.clone());
@@ -200,6 +206,14 @@ impl Ledger {
 
     pub fn available(&self, sku: &Sku, warehouse: &Warehouse) -> Qty {
         self.stock.available(sku, warehouse)
+    }
+
+    /// How a row stands that cannot give a line what it asks for.
+    pub fn denied(&self, sku: &Sku, warehouse: &Warehouse, requested: Qty) -> DeniedRow {
+        let key = StockKey { sku: sku.clone(), warehouse: warehouse.clone() };
+        let stock = self.stock.get(sku, warehouse).copied().unwrap_or_default();
+        let steps = self.touched.get(&key).map_or(0, |touched| touched.steps);
+        DeniedRow { key, requested, stock, steps }
     }
 
     /// Holds a new line for an order, or confirms it at once.
@@ -323,10 +337,14 @@ impl Ledger {
         let Some(row) = self.stock.get_mut(&key.sku, &key.warehouse) else {
             return;
         };
+        let step = u32::from(reserved != 0);
         match self.touched.get_mut(key) {
-            Some(touched) => touched.cause = cause,
+            Some(touched) => {
+                touched.cause = cause;
+                touched.steps += step;
+            }
             None => {
-                self.touched.insert(key.clone(), Touched { before: *row, cause });
+                self.touched.insert(key.clone(), Touched { before: *row, cause, steps: step });
             }
         }
         row.on_hand += on_hand;

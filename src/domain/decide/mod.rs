@@ -32,7 +32,7 @@ use till::Till;
 pub struct Batch<'a> {
     /// Commands in the order of their stream.
     pub commands: &'a [Command],
-    /// Commands that were kept waiting before, for orders that `commands` name, oldest first.
+    /// Commands that were kept waiting before, oldest first: for orders that `commands` name, and messages whose review a person resolves.
     pub waiting: &'a [Command],
 }
 
@@ -57,6 +57,7 @@ pub fn decide(batch: Batch<'_>, snapshot: Snapshot, policy: &Policy) -> Decision
         work.take(index);
     }
     work.wake_the_rest();
+    work.take_kept();
     work.finish()
 }
 
@@ -116,6 +117,21 @@ impl<'a> Work<'a> {
         }
         if let Some(order) = command.kind.order() {
             self.wake(order);
+        }
+    }
+
+    /// Takes the stock messages that were kept for a person: their documents were filed when they were kept.
+    fn take_kept(&mut self) {
+        for offset in 0..self.batch.waiting.len() {
+            let index = self.batch.commands.len() + offset;
+            let command = self.batch.get(index);
+            if command.kind.order().is_some() {
+                continue;
+            }
+            self.outcomes[index] = inventory::take_kept(command, index, &mut self.ledger);
+            if let (Some(event), Outcome::Refused(_)) = (&command.event, &self.outcomes[index]) {
+                self.seen.remove(event);
+            }
         }
     }
 
@@ -293,8 +309,9 @@ impl Entry {
                 }
             }
         }
-        if row_changed {
-            decision.orders.push(OrderChange { key: self.key, before: self.stored.state, row: self.row });
+        if row_changed || self.denial.is_some() {
+            let Self { key, row, denial, .. } = self;
+            decision.orders.push(OrderChange { key, before: self.stored.state, row, denial });
         }
     }
 }

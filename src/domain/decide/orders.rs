@@ -10,6 +10,7 @@ use crate::domain::command::{AskedLine, CancelLine, CancelOrder, CreateOrder, Ev
 use crate::domain::decision::{
     Answer, AnswerReason, Outcome, Rejection, Review, ReviewKind, ReviewSubject, Shortage, What,
 };
+use crate::domain::denial::{Denial, DeniedRow};
 use crate::domain::names::Warehouse;
 use crate::domain::order::{OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 use crate::domain::refusal::{Reason, Refusal};
@@ -29,6 +30,12 @@ impl Ask<'_> {
     /// An answer to this command with the order as it stands.
     pub(super) fn answer(&self, entry: &Entry) -> Answer {
         entry.answer(Some(self.index), Some(self.event.id.clone()))
+    }
+
+    /// Notes what the order could not have, and how the rows stand that it could have come from.
+    pub fn deny(&self, entry: &mut Entry, reason: Rejection, rows: Vec<DeniedRow>) {
+        let (event_id, at) = (self.event.id.clone(), self.rules.now);
+        entry.denial = Some(Denial { event_id, at, reason, rows });
     }
 
     pub(super) fn tell_present(&self, entry: &Entry, ledger: &mut Ledger) -> Outcome {
@@ -57,7 +64,10 @@ pub(super) fn create(ask: &Ask<'_>, create: &CreateOrder, entry: &mut Entry, led
     };
     match serve(create, ask.rules, ledger) {
         Ok(warehouses) => hold(ask, create, warehouses, entry, ledger),
-        Err((rejection, shortages)) => reject(ask, rejection, shortages, entry, ledger),
+        Err((rejection, shortages, denied)) => {
+            ask.deny(entry, rejection, denied);
+            reject(ask, rejection, shortages, entry, ledger)
+        }
     }
 }
 
@@ -73,28 +83,24 @@ fn repeat(ask: &Ask<'_>, create: &CreateOrder, entry: &Entry, ledger: &mut Ledge
 }
 
 /// A warehouse for every line, or the first reason that applies.
-fn serve(
-    create: &CreateOrder,
-    rules: &Rules<'_>,
-    ledger: &mut Ledger,
-) -> Result<Vec<Warehouse>, (Rejection, Vec<Shortage>)> {
+fn serve(create: &CreateOrder, rules: &Rules<'_>, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Missing> {
     let short_of = |is_short: &dyn Fn(&AskedLine) -> bool| -> Vec<Shortage> {
         create.lines.iter().filter(|line| is_short(line)).map(|line| shortage(&line.sku, line.qty, 0)).collect()
     };
     let unknown = short_of(&|line| !ledger.knows_sku(&line.sku));
     if !unknown.is_empty() {
-        return Err((Rejection::UnknownSku, unknown));
+        return Err((Rejection::UnknownSku, unknown, Vec::new()));
     }
     let nowhere = short_of(&|line| line.warehouse.as_ref().is_some_and(|named| !ledger.knows_warehouse(named)));
     if !nowhere.is_empty() {
-        return Err((Rejection::UnknownWarehouse, nowhere));
+        return Err((Rejection::UnknownWarehouse, nowhere, Vec::new()));
     }
     let undefined = slots::unknown(create, ledger);
     if !undefined.is_empty() {
-        return Err((Rejection::UnknownResource, undefined));
+        return Err((Rejection::UnknownResource, undefined, Vec::new()));
     }
     if !rules.policy.accept_orders {
-        return Err((Rejection::NotAccepting, Vec::new()));
+        return Err((Rejection::NotAccepting, Vec::new(), Vec::new()));
     }
     let wanted: Vec<Wanted<'_>> = create
         .lines
@@ -106,18 +112,22 @@ fn serve(
     together(chosen, taken, ledger)
 }
 
+/// Why an order has nothing: the reason, all that is missing, and how the rows stand that it could have come from.
+pub(super) type Missing = (Rejection, Vec<Shortage>, Vec<DeniedRow>);
+
 /// Units and slots, all or nothing. Everything that is missing is named; units give the reason where they are among it.
 fn together(
     chosen: Result<Vec<Warehouse>, Short>,
     taken: Vec<Shortage>,
     ledger: &mut Ledger,
-) -> Result<Vec<Warehouse>, (Rejection, Vec<Shortage>)> {
+) -> Result<Vec<Warehouse>, Missing> {
     match chosen {
         Ok(warehouses) if taken.is_empty() => Ok(warehouses),
-        Ok(_) => Err((Rejection::SlotTaken, taken)),
+        Ok(_) => Err((Rejection::SlotTaken, taken, Vec::new())),
         Err(short) => {
             ledger.fell_short(short.rows);
-            Err((Rejection::InsufficientStock, short.shortages.into_iter().chain(taken).collect()))
+            let shortages = short.shortages.into_iter().chain(taken).collect();
+            Err((Rejection::InsufficientStock, shortages, short.denied))
         }
     }
 }
@@ -198,13 +208,15 @@ fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Le
 /// Every line and slot that was not cancelled, or none.
 fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     if !ask.rules.policy.accept_orders {
+        ask.deny(entry, Rejection::NotAccepting, Vec::new());
         let reason = Some(AnswerReason::Rejected(Rejection::NotAccepting));
         let answer = Answer { what: What::Expired, reason, ..entry.present(ask.index, ask.event) };
         return Outcome::Answered(ledger.tell(answer));
     }
     let warehouses = match choose_again(ask, entry, ledger) {
         Ok(warehouses) => warehouses,
-        Err(shortages) => {
+        Err((rejection, shortages, denied)) => {
+            ask.deny(entry, rejection, denied);
             let reason = Some(AnswerReason::HoldEnded);
             let present = entry.present(ask.index, ask.event);
             let answer = Answer { what: What::Expired, reason, shortages, ..present };
@@ -219,7 +231,7 @@ fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut
 }
 
 /// A warehouse for each line that can be had again, if its slots can be too; or what is missing. Nothing is held yet.
-pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Vec<Shortage>> {
+pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) -> Result<Vec<Warehouse>, Missing> {
     let wanted: Vec<Wanted<'_>> = entry
         .lines
         .iter()
@@ -233,7 +245,7 @@ pub(super) fn choose_again(ask: &Ask<'_>, entry: &Entry, ledger: &mut Ledger) ->
         .collect();
     let chosen = choose(&wanted, &entry.key.channel, ask.rules, ledger);
     let taken = slots::missing(slots::to_have_again(entry), ask.rules, ledger);
-    together(chosen, taken, ledger).map_err(|(_, shortages)| shortages)
+    together(chosen, taken, ledger)
 }
 
 /// Holds every line and slot that can be had again, each line in its warehouse.

@@ -153,8 +153,12 @@ impl Desk<'_> {
             return self.require_back(RefundReason::Cancelled);
         }
         // The order's state comes before the amount: what could not be had anyway goes back, whatever it is.
-        let Ok(warehouses) = choose_again(self.ask, self.entry, self.ledger) else {
-            return self.require_back(RefundReason::ExpiredAndSoldOut);
+        let warehouses = match choose_again(self.ask, self.entry, self.ledger) {
+            Ok(warehouses) => warehouses,
+            Err((rejection, _, denied)) => {
+                self.ask.deny(self.entry, rejection, denied);
+                return self.require_back(RefundReason::ExpiredAndSoldOut);
+            }
         };
         if !self.agrees() {
             return self.mismatch_of_order();

@@ -25,6 +25,7 @@ mod statements;
 mod streams;
 mod told;
 mod warehouses;
+mod why;
 
 use std::time::Duration;
 

@@ -67,9 +67,21 @@ async fn the_service_needs_no_more_than_its_roles_give() {
     operator.listen("dead.>").await;
     checkout.ask("order.created.web", "{}").await.unwrap();
     operator.hear(|heard| heard.subject == "dead.order.created.web").await;
+    let asked = operator.ask("lastunit.query.order", r#"{"channel":"web","order_ref":"o"}"#).await.unwrap();
+    assert_eq!(asked.json()["state"], "held");
+    assert_eq!(operator.ask("$SRV.PING.lastunit", "").await.unwrap().json()["name"], "lastunit");
+    let runtime = database::url(&ground, "lastunit_runtime");
+    let explained = keys.launch(&ground, "operator", "_INBOX.operator").env("DATABASE_URL", runtime.as_str());
+    let story = explained.run(&["explain", "web", "o", "--json"]).await;
+    assert_eq!(story.code, Some(0), "{story:?}");
+    let story: serde_json::Value = serde_json::from_str(&story.stdout).unwrap();
+    assert_eq!(story["unchecked"], json!([]));
+    assert_eq!(story["story"][0]["source"], "message");
+    assert_eq!(explained.run(&["locks"]).await.code, Some(0));
 
     assert_eq!(program.terminate().await, Some(0));
     assert_eq!(violations(&ground.nats, &keys.public("service")), [""; 0]);
+    assert_eq!(violations(&ground.nats, &keys.public("operator")), [""; 0]);
     // The log would tell.
     checkout.send("order.created.shop", "{}").await;
     assert_eq!(violations(&ground.nats, &keys.public("checkout_web")).len(), 1);

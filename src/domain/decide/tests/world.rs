@@ -158,6 +158,19 @@ impl World {
         self.take([command]).remove(0)
     }
 
+    /// Decides a message that was kept for a person, now that the person says so, and says what became of it. If it is about an order, that is named.
+    pub fn resolve(&mut self, command: Command) -> String {
+        let named = command.kind.order().cloned();
+        let commands: Vec<Command> =
+            named.into_iter().map(|order| Command { event: None, kind: Kind::Wake(order) }).collect();
+        let waiting = [command];
+        let made = self.make_rows(waiting.iter());
+        self.decision = self.decide(&commands, &waiting, &made);
+        self.apply(&commands, &waiting, &made);
+        self.check(&commands, &waiting);
+        brief(&self.decision.outcomes[commands.len()], &self.decision)
+    }
+
     /// A command is left waiting though its order came: what must not happen, and what the sweeper's net is for.
     pub fn leave_waiting(&mut self, command: Command) {
         self.seen.extend(command.event.clone());

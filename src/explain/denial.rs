@@ -1,0 +1,201 @@
+//! What an order could not have, and who had it.
+
+use serde_json::{Value, json};
+use sqlx::PgConnection;
+
+use super::story::{Story, clock};
+use crate::domain::{DeniedRow, Rejection, Stock, StockKey, Timestamp};
+use crate::messages::WireTime;
+use crate::store::StoreError;
+use crate::store::explain::{self, HolderFacts};
+
+/// At most so many holders of one row are named.
+const NAMED: i64 = 100;
+/// At most so many in the text.
+const TOLD: usize = 10;
+
+/// Why an order was refused, as it stood then.
+#[derive(Debug)]
+pub struct Refused {
+    /// The event that was.
+    pub event_id: String,
+    /// When.
+    pub at: Timestamp,
+    /// The word for why.
+    pub reason: &'static str,
+    /// The rows that could have served it.
+    pub rows: Vec<RefusedRow>,
+    /// For whoever asks: an answer to be sent on.
+    pub says: String,
+}
+
+/// A row that could not serve a line.
+#[derive(Debug)]
+pub struct RefusedRow {
+    /// Which.
+    pub key: StockKey,
+    /// How many units were asked for.
+    pub requested: i64,
+    /// Its figures at that moment.
+    pub then: Stock,
+    /// Its figures now; none where the row is gone.
+    pub now: Option<Stock>,
+    /// Who had units of it then: those who took theirs last come first, and of many only some are named.
+    pub holders: Vec<Holder>,
+    /// How many there were.
+    pub holders_total: i64,
+    /// How many units they had, by the journal.
+    pub units_total: i64,
+}
+
+/// Somebody who had units then.
+#[derive(Debug)]
+pub struct Holder(HolderFacts);
+
+impl Holder {
+    /// When they had to give the units back, or did: none where they are theirs.
+    pub fn until(&self) -> Option<Timestamp> {
+        let Self(facts) = self;
+        facts.ended_at.or_else(|| (facts.state_now == "held").then_some(facts.expires_at).flatten())
+    }
+
+    fn document(&self) -> Value {
+        let Self(facts) = self;
+        json!({
+            "channel": facts.channel, "order_ref": facts.order_ref, "qty": facts.units, "state": facts.state_then,
+            "since": WireTime(facts.since), "until": self.until().map(WireTime), "became": facts.ended_as, "reason": facts.ended_why,
+            "state_now": facts.state_now,
+        })
+    }
+
+    /// `at` is the instant of the refusal.
+    fn says(&self, at: Timestamp) -> String {
+        let Self(facts) = self;
+        let whose = format!("{} by order {} of channel {}", facts.units, facts.order_ref, facts.channel);
+        let since = if facts.since == at {
+            "which was decided in the same instant and stood before it in the queue".to_owned()
+        } else {
+            format!("since {}", clock(facts.since))
+        };
+        format!("{whose}, {since}; {}", self.fate())
+    }
+
+    /// What became of the units.
+    fn fate(&self) -> String {
+        let Self(facts) = self;
+        match (facts.ended_as.as_deref(), facts.ended_at) {
+            (Some("expired"), Some(at)) => format!("that hold ended unpaid at {}", clock(at)),
+            (Some("shipped"), Some(at)) => format!("they left the shelf at {}", clock(at)),
+            (Some("released"), Some(at)) => format!("they were given back at {}", clock(at)),
+            (Some(_), Some(at)) => format!("some of them were given back or shipped at {}", clock(at)),
+            _ => match (facts.state_now.as_str(), facts.expires_at) {
+                ("held", Some(end)) => {
+                    format!("that hold lasts until {}, unless it is paid, prolonged or cancelled before", clock(end))
+                }
+                _ => "they are sold".to_owned(),
+            },
+        }
+    }
+}
+
+pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Result<(), StoreError> {
+    let Some(denial) = story.denial.take() else { return Ok(()) };
+    let holders = if denial.rows.is_empty() { Vec::new() } else { explain::holders(snapshot, &denial, NAMED).await? };
+    let keys: Vec<&StockKey> = denial.rows.iter().map(|row| &row.key).collect();
+    let now = explain::figures(snapshot, &keys).await?;
+    let mut rows: Vec<RefusedRow> = denial.rows.iter().map(|row| RefusedRow::of(row, &now)).collect();
+    for holder in holders {
+        if let Some(row) = usize::try_from(holder.place).ok().and_then(|place| rows.get_mut(place)) {
+            (row.holders_total, row.units_total) = (holder.holders, holder.units_of_all);
+            row.holders.push(Holder(holder));
+        }
+    }
+    let mut says = format!(
+        "Order {} of channel {} {} at {}: {}.",
+        story.order.order_ref,
+        story.order.channel,
+        if story.was_rejected { "could not be held" } else { "could not have its goods again" },
+        clock(denial.at),
+        sentence(denial.reason)
+    );
+    for row in &rows {
+        says += &format!("\n{}", row.says(denial.at));
+    }
+    let event_id = denial.event_id.to_string();
+    story.refused = Some(Refused { event_id, at: denial.at, reason: denial.reason.word(), rows, says });
+    Ok(())
+}
+
+fn sentence(reason: Rejection) -> &'static str {
+    match reason {
+        Rejection::UnknownSku => "it names goods that no warehouse has ever had",
+        Rejection::UnknownWarehouse => "it names a warehouse that is not known",
+        Rejection::UnknownResource => "it names a resource that is not known",
+        Rejection::NotAccepting => "no new orders were taken at that time",
+        Rejection::InsufficientStock => "there were not enough units left",
+        Rejection::SlotTaken => "a time it asked for was another's, or a part of it",
+    }
+}
+
+impl RefusedRow {
+    fn of(row: &DeniedRow, now: &[(StockKey, Stock)]) -> Self {
+        let now = now.iter().find(|(key, _)| *key == row.key).map(|(_, stock)| *stock);
+        Self {
+            key: row.key.clone(),
+            requested: row.requested,
+            then: row.stock,
+            now,
+            holders: Vec::new(),
+            holders_total: 0,
+            units_total: 0,
+        }
+    }
+
+    fn says(&self, at: Timestamp) -> String {
+        let (StockKey { sku, warehouse }, Stock { on_hand, reserved, .. }) = (&self.key, self.then);
+        let asked = format!("It asked for {} of {sku}.", self.requested);
+        let mut says = match (on_hand, reserved) {
+            (0, _) => format!("{asked} Warehouse {warehouse} had none."),
+            (_, 0) => format!("{asked} Warehouse {warehouse} had {on_hand}, none of them promised to anybody."),
+            _ => format!("{asked} Warehouse {warehouse} had {on_hand}, of which {reserved} were promised:"),
+        };
+        for holder in self.holders.iter().take(TOLD) {
+            says += &format!("\n  - {}", holder.says(at));
+        }
+        let told = self.holders.len().min(TOLD);
+        let others = self.holders_total - i64::try_from(told).unwrap_or(0);
+        if others > 0 {
+            let units: i64 = self.holders.iter().take(TOLD).map(|holder| holder.0.units).sum();
+            says += &format!("\n  - {} more by {others} other orders", self.units_total - units);
+        }
+        if self.units_total != reserved {
+            says += &format!(
+                "\n  (The journal accounts for {} of {reserved}: `lastunit audit` says where it does not fit.)",
+                self.units_total
+            );
+        }
+        if let Some(now) = self.now {
+            says += &format!("\nNow {} of {sku} can be had in warehouse {warehouse}.", now.available());
+        }
+        says
+    }
+
+    fn document(&self) -> Value {
+        let figures = |stock: Stock| json!({ "on_hand": stock.on_hand, "reserved": stock.reserved, "available": stock.available() });
+        json!({
+            "sku": self.key.sku.as_str(), "warehouse": self.key.warehouse.as_str(), "requested": self.requested,
+            "then": figures(self.then), "now": self.now.map(figures),
+            "holders": self.holders.iter().map(Holder::document).collect::<Vec<_>>(),
+            "holders_total": self.holders_total, "units_total": self.units_total,
+        })
+    }
+}
+
+impl Refused {
+    pub(super) fn document(&self) -> Value {
+        json!({
+            "event_id": self.event_id, "at": WireTime(self.at), "reason": self.reason, "says": self.says,
+            "rows": self.rows.iter().map(RefusedRow::document).collect::<Vec<_>>(),
+        })
+    }
+}

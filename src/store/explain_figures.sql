@@ -1,0 +1,4 @@
+-- The present figures of these rows.
+SELECT stock.sku, stock.warehouse, stock.on_hand, stock.reserved, stock.version
+FROM unnest($1::text[], $2::text[]) AS named (sku, warehouse)
+JOIN stock ON stock.sku = named.sku AND stock.warehouse = named.warehouse
