@@ -1,6 +1,7 @@
 //! `lastunit locks`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use clap::Args;
 use serde_json::{Value, json};
@@ -71,12 +72,13 @@ impl Row {
             None => "a row that was changed while this was looked at:".to_owned(),
         };
         for pid in self.holders() {
-            says += &format!("\n  has it: {}", described(pid, sessions));
+            write!(says, "\n  has it: {}", described(pid, sessions)).expect("a string takes all");
         }
         for (pid, (waits_s, behind)) in &self.waiters {
             let waited = seconds(*waits_s);
             let behind: Vec<String> = behind.iter().map(ToString::to_string).collect();
-            says += &format!("\n  has waited {waited} behind {}: {}", behind.join(", "), described(*pid, sessions));
+            write!(says, "\n  has waited {waited} behind {}: {}", behind.join(", "), described(*pid, sessions))
+                .expect("a string takes all");
         }
         says
     }

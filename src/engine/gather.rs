@@ -100,7 +100,7 @@ async fn gather_slots(
     };
     let missed = match locking {
         Locking::Wait => HashSet::new(),
-        Locking::SkipLocked => slots::missed(connection, &resources, &locked.resources).await?,
+        Locking::SkipLocked => slots::missed(connection, &resources, &locked).await?,
     };
     let taken = slots::taken(connection, wanted).await?;
     Ok(GatheredSlots { now: Some(locked.now), known: locked.resources, taken, missed })

@@ -1,5 +1,7 @@
 //! The order's row, its lines, and every step of them.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 use sqlx::PgConnection;
 
@@ -48,7 +50,7 @@ fn event(step: &StepFacts) -> Event {
     let reason = step.reason.as_ref().map(|reason| format!("\"{reason}\""));
     let why: Vec<String> = reason.into_iter().chain(step.event_id.as_ref().map(|id| format!("event {id}"))).collect();
     if !why.is_empty() {
-        says += &format!(" ({})", why.join(", "));
+        write!(says, " ({})", why.join(", ")).expect("a string takes all");
     }
     let fields = json!({
         "step_id": step.id, "reservation_id": step.reservation_id, "sku": step.sku, "warehouse": step.warehouse,

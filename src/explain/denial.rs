@@ -1,5 +1,7 @@
 //! What an order could not have, and who had it.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
@@ -119,7 +121,7 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
         sentence(denial.reason)
     );
     for row in &rows {
-        says += &format!("\n{}", row.says(denial.at));
+        write!(says, "\n{}", row.says(denial.at)).expect("a string takes all");
     }
     let event_id = denial.event_id.to_string();
     story.refused = Some(Refused { event_id, at: denial.at, reason: denial.reason.word(), rows, says });
@@ -160,22 +162,26 @@ impl RefusedRow {
             _ => format!("{asked} Warehouse {warehouse} had {on_hand}, of which {reserved} were promised:"),
         };
         for holder in self.holders.iter().take(TOLD) {
-            says += &format!("\n  - {}", holder.says(at));
+            write!(says, "\n  - {}", holder.says(at)).expect("a string takes all");
         }
         let told = self.holders.len().min(TOLD);
         let others = self.holders_total - i64::try_from(told).unwrap_or(0);
         if others > 0 {
             let units: i64 = self.holders.iter().take(TOLD).map(|holder| holder.0.units).sum();
-            says += &format!("\n  - {} more by {others} other orders", self.units_total - units);
+            write!(says, "\n  - {} more by {others} other orders", self.units_total - units)
+                .expect("a string takes all");
         }
         if self.units_total != reserved {
-            says += &format!(
+            write!(
+                says,
                 "\n  (The journal accounts for {} of {reserved}: `lastunit audit` says where it does not fit.)",
                 self.units_total
-            );
+            )
+            .expect("a string takes all");
         }
         if let Some(now) = self.now {
-            says += &format!("\nNow {} of {sku} can be had in warehouse {warehouse}.", now.available());
+            write!(says, "\nNow {} of {sku} can be had in warehouse {warehouse}.", now.available())
+                .expect("a string takes all");
         }
         says
     }

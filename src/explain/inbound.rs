@@ -14,9 +14,12 @@ use crate::broker::{From, Reading};
 use crate::domain::{OrderKey, Timestamp};
 use crate::messages::{Glance, Inbound, glance};
 
+/// The subject that is read for an order of a channel.
+type SubjectOf = fn(&str) -> String;
+
 /// The streams that messages about orders come on, and what of each is read for an order of a channel.
 /// The subjects of money and parcels do not name the channel.
-const STREAMS: [(&str, fn(&str) -> String); 3] = [
+const STREAMS: [(&str, SubjectOf); 3] = [
     ("ORDERS", |channel| format!("order.*.{channel}")),
     ("PAYMENTS", |_| "payment.>".to_owned()),
     ("SHIPMENTS", |_| "shipment.>".to_owned()),

@@ -1,5 +1,7 @@
 //! A stock row at a moment: its figures, and the rows that they are the sum of.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
@@ -119,17 +121,19 @@ impl Shelf {
             on_hand - reserved
         );
         let older = self.older_movements();
-        text += &format!("  {:+} by {} movements before these\n", older.sum, older.rows);
+        write!(text, "  {:+} by {} movements before these\n", older.sum, older.rows).expect("a string takes all");
         for one in self.movements.iter().rev() {
             let event = one.event_id.as_ref().map(|id| format!(" (event {id})")).unwrap_or_default();
-            text += &format!("  {:+}  {}  {}{event}, then {}\n", one.delta, WireTime(one.at), one.kind, one.after);
+            write!(text, "  {:+}  {}  {}{event}, then {}\n", one.delta, WireTime(one.at), one.kind, one.after)
+                .expect("a string takes all");
         }
         text += "\npromised, by the steps of orders:\n";
         let older = self.older_steps();
-        text += &format!("  {:+} by {} steps before these\n", older.sum, older.rows);
+        write!(text, "  {:+} by {} steps before these\n", older.sum, older.rows).expect("a string takes all");
         for one in self.steps.iter().rev() {
             let reason = one.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            text += &format!(
+            write!(
+                text,
                 "  {:+}  {}  order {} of channel {} {}{reason}, then {}\n",
                 one.qty,
                 WireTime(one.at),
@@ -137,7 +141,8 @@ impl Shelf {
                 one.channel,
                 one.to_state,
                 one.after
-            );
+            )
+            .expect("a string takes all");
         }
         text
     }

@@ -1,5 +1,7 @@
 //! The order's slots, and every step of them.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 use sqlx::PgConnection;
 
@@ -25,7 +27,7 @@ fn event(step: &SlotStepFacts) -> Event {
     let reason = step.reason.as_ref().map(|reason| format!("\"{reason}\""));
     let why: Vec<String> = reason.into_iter().chain(step.event_id.as_ref().map(|id| format!("event {id}"))).collect();
     if !why.is_empty() {
-        says += &format!(" ({})", why.join(", "));
+        write!(says, " ({})", why.join(", ")).expect("a string takes all");
     }
     let fields = json!({
         "step_id": step.id, "slot_hold_id": step.slot_hold_id, "resource": step.resource, "from": from, "to": to,

@@ -1,5 +1,7 @@
 //! The story of an order: what is known of it, and what happened, in order.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use super::denial::Refused;
@@ -163,22 +165,25 @@ impl Story {
         let mut text = format!("order {} of channel {}: {}\n", self.order.order_ref, self.order.channel, self.state());
         for line in &self.lines {
             let cancelled = if line.cancelled { ", cancelled" } else { "" };
-            text += &format!("  {} of {} in {}: {}{cancelled}\n", line.qty, line.sku, line.warehouse, line.state);
+            write!(text, "  {} of {} in {}: {}{cancelled}\n", line.qty, line.sku, line.warehouse, line.state)
+                .expect("a string takes all");
         }
         for slot in &self.slots {
             let cancelled = if slot.cancelled { ", cancelled" } else { "" };
             let (from, to) = (clock(slot.begins), clock(slot.ends));
-            text += &format!("  {} from {from} to {to}: {}{cancelled}\n", slot.resource, slot.state);
+            write!(text, "  {} from {from} to {to}: {}{cancelled}\n", slot.resource, slot.state)
+                .expect("a string takes all");
         }
         if let Some(refused) = &self.refused {
-            text += &format!("\n{}\n", refused.says);
+            write!(text, "\n{}\n", refused.says).expect("a string takes all");
         }
         text += "\n";
         for event in &self.events {
-            text += &format!("{}  {:<11}  {}\n", WireTime(event.at), event.source.word(), event.says);
+            write!(text, "{}  {:<11}  {}\n", WireTime(event.at), event.source.word(), event.says)
+                .expect("a string takes all");
         }
         for unchecked in &self.unchecked {
-            text += &format!("\nNot looked at: {unchecked}\n");
+            write!(text, "\nNot looked at: {unchecked}\n").expect("a string takes all");
         }
         text
     }

@@ -1,6 +1,7 @@
 //! What the world was told of an order, out of the outbox, as long as it is kept there.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use futures::TryStreamExt;
@@ -82,16 +83,16 @@ impl Found {
         self.seen.insert(event_id);
         let mut says = subject.to_owned();
         if let Some(reason) = body["reason"].as_str() {
-            says += &format!(", {reason}");
+            write!(says, ", {reason}").expect("a string takes all");
         }
         if body["duplicate"] == true {
             says += ", a duplicate";
         }
         if let Some(end) = body["expires_at"].as_str() {
-            says += &format!(", until {end}");
+            write!(says, ", until {end}").expect("a string takes all");
         }
         if let Some(event) = body["in_reply_to"].as_str() {
-            says += &format!(" (in reply to {event})");
+            write!(says, " (in reply to {event})").expect("a string takes all");
         }
         if sent_at.is_none() {
             says += ": not told yet";

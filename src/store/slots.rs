@@ -40,7 +40,7 @@ pub async fn lock_many(
 pub async fn missed(
     connection: &mut PgConnection,
     wanted: &BTreeSet<Resource>,
-    locked: &HashSet<Resource>,
+    locked: &Locked,
 ) -> Result<HashSet<Resource>, StoreError> {
     if wanted.is_empty() {
         return Ok(HashSet::new());
@@ -48,7 +48,7 @@ pub async fn missed(
     let existing: Vec<String> =
         sqlx::query_scalar(include_str!("slots_exist.sql")).bind(names(wanted)).fetch_all(connection).await?;
     let existing = existing.iter().map(|resource| Resource::stored(resource));
-    Ok(existing.filter(|resource| !locked.contains(resource)).collect())
+    Ok(existing.filter(|resource| !locked.resources.contains(resource)).collect())
 }
 
 fn names(resources: &BTreeSet<Resource>) -> Vec<&str> {

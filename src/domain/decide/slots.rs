@@ -121,7 +121,7 @@ impl Entry {
             let held_until = hold.state.is_live().then_some(self.row.expires_at).flatten();
             match hold.id {
                 LineId::New(_) => {
-                    decision.new_slots.push(NewSlot { order: self.key.clone(), hold, expires_at: self.row.expires_at })
+                    decision.new_slots.push(NewSlot { order: self.key.clone(), hold, expires_at: self.row.expires_at });
                 }
                 LineId::Stored(id) => {
                     let Some(before) = stored.next() else {

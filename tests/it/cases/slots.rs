@@ -297,7 +297,7 @@ async fn many_who_want_units_and_slots_at_once_never_overlap() {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_ended_hold_and_the_next_buyers_meet_and_one_has_the_slot() {
     const ROOMS: usize = 60;
-    let stage = Stage::open_with("sweeper.max_interval_ms = 1").await;
+    let stage = Stage::open_with("sweeper.max_interval_ms = 10").await;
     let _second = stage.launch.ready(&["run"]).await;
     let shop = &stage.shop;
     let rooms: Vec<String> = (0..ROOMS).map(|n| format!("room-{n}")).collect();

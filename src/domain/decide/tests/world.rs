@@ -273,20 +273,20 @@ impl World {
                 resources: self.resources.clone(),
             },
             seen: commands.iter().filter_map(seen).collect(),
-            payments: self.payments_of(commands.iter().chain(waiting)),
+            payments: self.payments_of(&[commands, waiting].concat()),
             documents: self.documents.clone(),
             shipments: self.shipments.clone(),
         }
     }
 
     /// The payments that commands name, and those of the orders that a payment or a cancel names.
-    fn payments_of<'a>(&self, commands: impl Iterator<Item = &'a Command> + Clone) -> Vec<Payment> {
+    fn payments_of(&self, commands: &[Command]) -> Vec<Payment> {
         let concerns = |command: &Command, payment: &Payment| match &command.kind {
             Kind::Payment(report) => report.key == payment.key || report.order == payment.order,
             Kind::Cancel(cancel) => cancel.order == payment.order,
             _ => false,
         };
-        let concerned = |payment: &&Payment| commands.clone().any(|command| concerns(command, payment));
+        let concerned = |payment: &&Payment| commands.iter().any(|command| concerns(command, payment));
         self.payments.values().filter(concerned).cloned().collect()
     }
 

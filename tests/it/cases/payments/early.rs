@@ -11,7 +11,7 @@ const LOCKED: &str = "SELECT count(*) FROM pg_stat_activity
 
 #[tokio::test(flavor = "multi_thread")]
 async fn money_ten_minutes_early_waits_and_is_applied_with_its_order() {
-    let stage = Stage::open().await;
+    let stage = Stage::open_with("payments.window_s = 600").await;
     let shop = &stage.shop;
     shop.count("A", "main", 1).await;
     shop.pay("started", money("s1", "P1", "1")).await;
@@ -23,7 +23,7 @@ async fn money_ten_minutes_early_waits_and_is_applied_with_its_order() {
     assert_eq!(shop.ask("order.created.web", priced("e1", "1", "A")).await.what(), "held");
     shop.settled().await;
     let told: Vec<String> = shop.told_of("1").await.iter().map(|told| told.what().to_owned()).collect();
-    // The window is as long as the hold, so the start prolongs nothing.
+    // The window is shorter than the hold, so the start prolongs nothing.
     assert_eq!(told, ["held", "confirmed"]);
     assert_eq!(shop.payment("P1").await, Some(("refunded".into(), Some(100), 100, true)));
     assert_eq!(shop.asked().await, [("refund_unasked".to_owned(), "P1".to_owned())]);

@@ -1,5 +1,7 @@
 //! Slots of the model: every order's bookings, looked through one by one.
 
+use std::fmt::Write as _;
+
 use super::Model;
 use crate::domain::{AskedSlot, CancelLine, CancelOrder, Timestamp};
 
@@ -53,7 +55,7 @@ impl Model {
     /// Those of rooms that nobody knows.
     pub(super) fn undefined(&self, slots: &[AskedSlot]) -> String {
         let unknown = slots.iter().filter(|slot| !self.rooms.iter().any(|room| room == slot.resource.as_str()));
-        unknown.map(|slot| format!(" {}", Booking::of(slot, "").period())).collect()
+        unknown.fold(String::new(), |all, slot| all + " " + &Booking::of(slot, "").period())
     }
 
     /// Those of which any instant is somebody's.
@@ -67,7 +69,7 @@ impl Model {
             let others = self.orders.iter().flat_map(|order| &order.bookings).filter(|other| other.is_live());
             let mut same_room = others.filter(|other| other.room == wanted.room);
             if same_room.any(|other| wanted.from.max(other.from) < wanted.to.min(other.to)) {
-                taken += &format!(" {}", wanted.period());
+                write!(taken, " {}", wanted.period()).expect("a string takes all");
             }
         }
         taken
