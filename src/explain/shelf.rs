@@ -121,20 +121,20 @@ impl Shelf {
             on_hand - reserved
         );
         let older = self.older_movements();
-        write!(text, "  {:+} by {} movements before these\n", older.sum, older.rows).expect("a string takes all");
+        writeln!(text, "  {:+} by {} movements before these", older.sum, older.rows).expect("a string takes all");
         for one in self.movements.iter().rev() {
             let event = one.event_id.as_ref().map(|id| format!(" (event {id})")).unwrap_or_default();
-            write!(text, "  {:+}  {}  {}{event}, then {}\n", one.delta, WireTime(one.at), one.kind, one.after)
+            writeln!(text, "  {:+}  {}  {}{event}, then {}", one.delta, WireTime(one.at), one.kind, one.after)
                 .expect("a string takes all");
         }
         text += "\npromised, by the steps of orders:\n";
         let older = self.older_steps();
-        write!(text, "  {:+} by {} steps before these\n", older.sum, older.rows).expect("a string takes all");
+        writeln!(text, "  {:+} by {} steps before these", older.sum, older.rows).expect("a string takes all");
         for one in self.steps.iter().rev() {
             let reason = one.reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-            write!(
+            writeln!(
                 text,
-                "  {:+}  {}  order {} of channel {} {}{reason}, then {}\n",
+                "  {:+}  {}  order {} of channel {} {}{reason}, then {}",
                 one.qty,
                 WireTime(one.at),
                 one.order_ref,

@@ -165,25 +165,25 @@ impl Story {
         let mut text = format!("order {} of channel {}: {}\n", self.order.order_ref, self.order.channel, self.state());
         for line in &self.lines {
             let cancelled = if line.cancelled { ", cancelled" } else { "" };
-            write!(text, "  {} of {} in {}: {}{cancelled}\n", line.qty, line.sku, line.warehouse, line.state)
+            writeln!(text, "  {} of {} in {}: {}{cancelled}", line.qty, line.sku, line.warehouse, line.state)
                 .expect("a string takes all");
         }
         for slot in &self.slots {
             let cancelled = if slot.cancelled { ", cancelled" } else { "" };
             let (from, to) = (clock(slot.begins), clock(slot.ends));
-            write!(text, "  {} from {from} to {to}: {}{cancelled}\n", slot.resource, slot.state)
+            writeln!(text, "  {} from {from} to {to}: {}{cancelled}", slot.resource, slot.state)
                 .expect("a string takes all");
         }
         if let Some(refused) = &self.refused {
-            write!(text, "\n{}\n", refused.says).expect("a string takes all");
+            writeln!(text, "\n{}", refused.says).expect("a string takes all");
         }
         text += "\n";
         for event in &self.events {
-            write!(text, "{}  {:<11}  {}\n", WireTime(event.at), event.source.word(), event.says)
+            writeln!(text, "{}  {:<11}  {}", WireTime(event.at), event.source.word(), event.says)
                 .expect("a string takes all");
         }
         for unchecked in &self.unchecked {
-            write!(text, "\nNot looked at: {unchecked}\n").expect("a string takes all");
+            writeln!(text, "\nNot looked at: {unchecked}").expect("a string takes all");
         }
         text
     }

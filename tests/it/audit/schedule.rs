@@ -12,12 +12,12 @@ async fn the_service_audits_itself_and_asks_a_person_once() {
     let shop = Shop::open(&ground).await;
     shop.count("A", "main", 10).await;
     let runs = "SELECT count(*) FROM audit_run";
-    let clean = "SELECT count(*) FROM audit_run WHERE findings = '{0,0,0,0,0,0,0}' AND unchecked IS NULL";
+    let clean = "SELECT count(*) FROM audit_run WHERE findings = '{0,0,0,0,0,0,0,0,0}' AND unchecked IS NULL";
     wait_until("a clean audit", PATIENCE, async || shop.number(clean).await > 0).await;
     assert_eq!(shop.number(runs).await, shop.number(clean).await);
 
     sqlx::query("UPDATE stock_movement SET delta = 9").execute(&shop.db).await.unwrap();
-    let alarmed = "SELECT count(*) FROM audit_run WHERE findings = '{0,0,1,0,0,0,0}'";
+    let alarmed = "SELECT count(*) FROM audit_run WHERE findings = '{0,0,1,0,0,0,0,0,0}'";
     wait_until("audits that find it", PATIENCE, async || shop.number(alarmed).await >= 3).await;
     shop.settled().await;
     let told = shop.stream("RESERVATIONS").await;

@@ -10,6 +10,7 @@ const KEPT: &str = "ALTER TABLE slot_hold ADD CONSTRAINT slot_hold_apart
     EXCLUDE USING gist (resource WITH =, during WITH &&) WHERE (state IN ('held', 'confirmed'))";
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "a table")]
 async fn slots_that_are_wrong_are_found_with_their_place() {
     let ground = Ground::new().await;
     let launch = Launch::new(&ground);

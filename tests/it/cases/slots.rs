@@ -314,7 +314,7 @@ async fn an_ended_hold_and_the_next_buyers_meet_and_one_has_the_slot() {
         sqlx::query(sqlx::AssertSqlSafe(end.replace("%s", table))).execute(&mut *ending).await.unwrap();
     }
     let (second, third) = (who("second"), who("third"));
-    let (_, ended) =
+    let ((), ended) =
         tokio::join!(shop.say_many(second.into_iter().zip(third).flat_map(|(a, b)| [a, b])), ending.commit());
     ended.unwrap();
     shop.settled().await;

@@ -96,8 +96,8 @@ async fn an_order_is_had_again_whole_from_another_warehouse_or_not_at_all() {
     shop.ask("order.created.web", other).await;
     shop.say("payment.succeeded.stripe", money("p1", "P1", "1")).await;
     let confirmed = shop.answer_to("p1").await;
-    let state = |sku: &str, at: &str| line(sku, at, 1, "confirmed");
-    assert_eq!(confirmed.body["lines"], json!([state("A", "far"), state("B", "main")]));
+    let ours = |sku: &str, at: &str| line(sku, at, 1, "confirmed");
+    assert_eq!(confirmed.body["lines"], json!([ours("A", "far"), ours("B", "main")]));
 
     // B is gone now, and a warehouse the order named stays: A, which is there, is not taken either.
     shop.count_many(&[("A", 2)], "far").await;

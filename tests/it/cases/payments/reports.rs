@@ -108,8 +108,8 @@ async fn a_payment_is_answered_directly_with_how_its_order_stands() {
         let reply = tokio::time::timeout(PATIENCE, replies.next()).await.expect("a reply in time").unwrap();
         let reply: Value = serde_json::from_slice(&reply.payload).unwrap();
         assert_eq!(reply["in_reply_to"], body["event_id"]);
-        let state = reply["lines"][0]["state"].as_str().unwrap();
-        assert_eq!((state, reply["duplicate"].as_bool().unwrap()), expected);
+        let line = reply["lines"][0]["state"].as_str().unwrap();
+        assert_eq!((line, reply["duplicate"].as_bool().unwrap()), expected);
     }
     shop.say("payment.succeeded.stripe", malformed).await;
     shop.settled().await;

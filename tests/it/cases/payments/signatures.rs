@@ -30,7 +30,7 @@ async fn signed(shop: &Shop, secret: &str, age_s: i64, body: &Value) {
 fn launch(ground: &Ground, secrets: &str) -> Launch {
     let file = ground.dir().join(format!("secrets-{:08x}", fastrand::u32(..)));
     std::fs::write(&file, secrets).unwrap();
-    Launch::new(ground).config(&format!("[payments.stripe]\nwebhook_secret_file = {file:?}"))
+    Launch::new(ground).config(&format!("[payments.stripe]\nwebhook_secret_file = \"{}\"", file.display()))
 }
 
 #[tokio::test(flavor = "multi_thread")]

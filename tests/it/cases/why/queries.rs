@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use async_nats::{Client, Message};
+use async_nats::{Client, Message, RequestErrorKind};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -14,7 +14,16 @@ async fn ask(client: &Client, subject: &str, question: Value) -> (Message, Value
 }
 
 async fn ask_raw(client: &Client, subject: &str, question: Vec<u8>) -> (Message, Value) {
-    let answer = client.request(subject.to_owned(), question.into()).await.unwrap();
+    // Right after it is ready the program may not listen yet.
+    let asking = async {
+        loop {
+            match client.request(subject.to_owned(), question.clone().into()).await {
+                Err(error) if error.kind() == RequestErrorKind::NoResponders => tokio::task::yield_now().await,
+                answered => break answered.unwrap(),
+            }
+        }
+    };
+    let answer = tokio::time::timeout(PATIENCE, asking).await.expect("an answer");
     let body = serde_json::from_slice(&answer.payload).unwrap();
     (answer, body)
 }
@@ -46,26 +55,26 @@ async fn the_present_state_is_answered() {
     shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "2", "lines": [{ "sku": "A", "qty": 9 }] }))
         .await;
 
-    let (_, mut state) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "1" })).await;
-    assert!(state.as_object_mut().unwrap().remove("created_at").unwrap().is_string());
+    let (_, mut answer) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "1" })).await;
+    assert!(answer.as_object_mut().unwrap().remove("created_at").unwrap().is_string());
     assert_eq!(
-        state,
+        answer,
         json!({
             "channel": "web", "order_ref": "1", "state": "held", "payment": "online", "lines": held.body["lines"],
             "total": { "amount": 900, "currency": "EUR" }, "expires_at": held.body["expires_at"],
         })
     );
-    let (_, state) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "2" })).await;
+    let (_, answer) = ask(&client, "lastunit.query.order", json!({ "channel": "web", "order_ref": "2" })).await;
     assert_eq!(
-        (&state["state"], &state["reason"], &state["lines"]),
+        (&answer["state"], &answer["reason"], &answer["lines"]),
         (&json!("rejected"), &json!("insufficient_stock"), &json!([]))
     );
 
     let row = |warehouse, version, on_hand: i64, reserved: i64| json!({ "warehouse": warehouse, "version": version, "on_hand": on_hand, "reserved": reserved, "available": on_hand - reserved });
-    let (_, state) = ask(&client, "lastunit.query.stock", json!({ "sku": "A" })).await;
-    assert_eq!(state, json!({ "sku": "A", "rows": [row("far", 1, 2, 0), row("main", 2, 5, 2)] }));
-    let (_, state) = ask(&client, "lastunit.query.stock", json!({ "sku": "A", "warehouse": "far" })).await;
-    assert_eq!(state, json!({ "sku": "A", "rows": [row("far", 1, 2, 0)] }));
+    let (_, answer) = ask(&client, "lastunit.query.stock", json!({ "sku": "A" })).await;
+    assert_eq!(answer, json!({ "sku": "A", "rows": [row("far", 1, 2, 0), row("main", 2, 5, 2)] }));
+    let (_, answer) = ask(&client, "lastunit.query.stock", json!({ "sku": "A", "warehouse": "far" })).await;
+    assert_eq!(answer, json!({ "sku": "A", "rows": [row("far", 1, 2, 0)] }));
     stage.close().await;
 }
 
