@@ -89,7 +89,7 @@ async fn a_base_that_went_back_in_time_is_recovered() {
     shop.settled().await;
     // Rewinding is no loss.
     let met = "SELECT count(*) FROM broker_object WHERE name LIKE '%/%'";
-    wait_until("the consumers to be met", PATIENCE, async || shop.number(met).await == 3).await;
+    wait_until("the consumers to be met", PATIENCE, async || shop.number(met).await == 4).await;
     assert_eq!(program.get("/readyz").await, (200, "ready\n".to_owned()));
     shop.audit().await;
     assert_eq!(json_of(&launch, &["audit", "--json"], 0).await, json!([]));

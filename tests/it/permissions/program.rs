@@ -68,7 +68,7 @@ async fn the_service_needs_no_more_than_its_roles_give() {
     checkout.ask("order.created.web", "{}").await.unwrap();
     operator.hear(|heard| heard.subject == "dead.order.created.web").await;
     let asked = operator.ask("lastunit.query.order", r#"{"channel":"web","order_ref":"o"}"#).await.unwrap();
-    assert_eq!(asked.json()["state"], "held");
+    assert_eq!(asked.json()["state"], "confirmed");
     assert_eq!(operator.ask("$SRV.PING.lastunit", "").await.unwrap().json()["name"], "lastunit");
     let runtime = database::url(&ground, "lastunit_runtime");
     let explained = keys.launch(&ground, "operator", "_INBOX.operator").env("DATABASE_URL", runtime.as_str());
