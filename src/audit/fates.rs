@@ -7,6 +7,7 @@ use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::PullConsumer;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
+use tokio::time::Instant;
 
 use super::{Broker, Interrupted, Sink};
 use crate::broker::{From, Reading};
@@ -17,6 +18,10 @@ use crate::topology::ConsumerFile;
 
 /// How many events that have two fates at first sight are kept in mind before they are looked at a second time.
 const SUSPECTS: usize = 10_000;
+/// How long a cluster may take to elect a leader.
+const ELECTION: std::time::Duration = std::time::Duration::from_secs(5);
+/// How long before it is asked again.
+const AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 /// How long before the oldest message that a stream still holds a message may have been decided that it holds no more.
 const BOUNDARY: Duration = Duration::HOUR;
 
@@ -29,8 +34,18 @@ pub(super) struct Acknowledged {
     complete_since: OffsetDateTime,
 }
 
-/// How far each inbound stream is acknowledged.
+/// How far each inbound stream is acknowledged. A cluster that is electing a leader is asked again, for a time.
 pub(super) async fn acknowledged(broker: &Broker) -> anyhow::Result<Vec<Acknowledged>> {
+    let until = Instant::now() + ELECTION;
+    loop {
+        match ask_how_far(broker).await {
+            Err(_) if Instant::now() < until => tokio::time::sleep(AGAIN).await,
+            answered => return answered,
+        }
+    }
+}
+
+async fn ask_how_far(broker: &Broker) -> anyhow::Result<Vec<Acknowledged>> {
     let mut all = Vec::new();
     for consumer in &broker.topology.consumers {
         let stream = broker.jetstream.get_stream(&consumer.stream).await.with_context(|| consumer.stream.clone())?;

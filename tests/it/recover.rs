@@ -46,6 +46,9 @@ async fn a_base_that_went_back_in_time_is_recovered() {
     shop.audit().await;
     let orders = shop.number("SELECT count(*) FROM sales_order").await;
     assert_eq!(orders, 1_006);
+    // An order that the broker was slow to acknowledge was said twice.
+    let said = shop.js.get_stream("ORDERS").await.unwrap().cached_info().state.messages;
+    assert!(said >= 1_007, "{said}");
 
     // An instant is read before anything is done with it.
     assert_eq!(launch.run(&["recover", "--since", "yesterday"]).await.code, Some(2));
@@ -70,7 +73,7 @@ async fn a_base_that_went_back_in_time_is_recovered() {
     }
     let rewound = json!([
         { "stream": "INVENTORY", "consumer": "lastunit-inventory", "delivered_again": 2, "gone_before": null },
-        { "stream": "ORDERS", "consumer": "lastunit-orders", "delivered_again": 1_007, "gone_before": null },
+        { "stream": "ORDERS", "consumer": "lastunit-orders", "delivered_again": said, "gone_before": null },
         { "stream": "PAYMENTS", "consumer": "lastunit-payments", "delivered_again": 0, "gone_before": null },
         { "stream": "SHIPMENTS", "consumer": "lastunit-shipments", "delivered_again": 0, "gone_before": null },
     ]);

@@ -2,7 +2,9 @@
 
 use std::fs;
 use std::path::Path;
+use std::str::FromStr as _;
 
+use sqlx::postgres::PgConnectOptions;
 use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::table::{Answer, Attempt, conclude};
@@ -18,8 +20,10 @@ pub async fn set_up(ground: &Ground) {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("ops/postgres/roles.sql");
     let script = fs::read_to_string(script).unwrap();
     let mut admin = PgConnection::connect(&ground.database_url).await.unwrap();
-    // The roles are the server's, which other tests share.
-    sqlx::raw_sql("SELECT pg_advisory_lock(1)").execute(&mut admin).await.unwrap();
+    // The roles are the server's, which other tests share; such a lock is of one database, so it is taken in one that all see.
+    let shared = PgConnectOptions::from_str(&ground.database_url).unwrap().database("postgres");
+    let mut turn = PgConnection::connect_with(&shared).await.unwrap();
+    sqlx::raw_sql("SELECT pg_advisory_lock(1)").execute(&mut turn).await.unwrap();
     for _ in 0..2 {
         sqlx::raw_sql(AssertSqlSafe(script.clone())).execute(&mut admin).await.unwrap();
     }
