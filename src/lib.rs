@@ -26,6 +26,7 @@
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
 //! | [`explain`] | why: the story of an order, the figures of a shelf at a moment |
+//! | [`report`] | what a shop decides by: holds against payments, where an order's time went |
 //! | [`recover`] | what is to be done when PostgreSQL went back in time |
 //! | [`broker`], [`topology`] | the connection to NATS; streams and durable consumers, compared and applied |
 //! | [`config`], [`telemetry`], [`shutdown`], [`ops`], [`cli`] | what surrounds a service |
@@ -60,6 +61,7 @@ pub mod messages;
 pub mod ops;
 pub mod recover;
 pub mod relay;
+pub mod report;
 pub mod retention;
 pub mod service;
 pub mod shutdown;

@@ -21,6 +21,7 @@ mod moment;
 mod print;
 mod recover;
 mod replay;
+mod report;
 mod reviews;
 mod run;
 mod story;
@@ -97,6 +98,9 @@ enum Command {
     Locks(locks::Locks),
     /// Tell again what was told since an instant: the broker has lost it.
     Replay(replay::Replay),
+    /// Reports that a shop decides by.
+    #[command(subcommand)]
+    Report(report::Report),
     /// Play a story on real messages and show what is told.
     #[command(hide = true)]
     Story,
@@ -143,6 +147,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Locks(command) => locks::run(&command, &settings).await,
             Command::Reviews(command) => Box::pin(reviews::run(command, &settings)).await,
             Command::Replay(replay) => Box::pin(replay::run(replay, &settings)).await,
+            Command::Report(command) => Box::pin(report::run(command, &settings)).await,
             Command::Story => story::run(&settings).await,
             Command::Config(command) => config::run(command, &settings),
         }

@@ -28,6 +28,7 @@ pub mod payments;
 pub mod pool;
 pub mod query;
 pub mod replays;
+pub mod reports;
 pub mod reservations;
 pub mod resources;
 pub mod review_answers;

@@ -19,6 +19,7 @@ mod renewals;
 mod repeats;
 mod replay;
 mod replies;
+mod reports;
 mod reviews;
 mod slots;
 mod statements;

@@ -161,6 +161,16 @@ const STATEMENTS: [Statement; 106] = [
     statement("replays_progress", "bigint[]", &[]),
     statement("replays_request", "text, timestamptz", &[("outbox", &["written_at"])]),
     statement("replays_told", "bigint, bigint, text, bigint, bigint, bigint", &[]),
+    statement(
+        "report_stages",
+        "text[], text[], text[]",
+        &[
+            ("sales_order", &["order_ref", "channel"]),
+            ("reservation", &["order_ref", "channel"]),
+            ("reservation_event", &["reservation_id"]),
+            ("outbox", &["written_at"]),
+        ],
+    ),
     statement("reservations_ids", "int", &[]),
     statement(
         "reservations_insert",
@@ -247,8 +257,8 @@ const SWEEPS: [Statement; 4] = [
     statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
 ];
 
-/// What the audit reads whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 16] = [
+/// What the audit and reports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
+const AUDIT: [Statement; 17] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -265,6 +275,7 @@ const AUDIT: [Statement; 16] = [
     statement("audit_7_versions", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("report_holds", "timestamptz, text", &[]),
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
@@ -458,8 +469,12 @@ async fn plan_of(connection: &mut PgConnection, statement: &Statement) -> Value 
     let (types, nulls) = if types.is_empty() {
         (String::new(), String::new())
     } else {
-        // Without a generation there would be no table in the plan.
-        let value = |of: &str| if of.trim() == "smallint" { "0" } else { "NULL" };
+        // Without a generation, or an instant to compare with, there would be no table in the plan.
+        let value = |of: &str| match of.trim() {
+            "smallint" => "0",
+            "timestamptz" => "'2000-01-01'",
+            _ => "NULL",
+        };
         (format!("({types})"), format!("({})", types.split(',').map(value).collect::<Vec<_>>().join(", ")))
     };
     sqlx::raw_sql(AssertSqlSafe(format!("PREPARE {file} {types} AS {text}"))).execute(&mut *connection).await.unwrap();
