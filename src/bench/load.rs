@@ -18,7 +18,7 @@ use super::tap::Tap;
 /// How many publications may be unacknowledged at once.
 const WINDOW: usize = 4_000;
 /// How long answers may take to come.
-const PATIENCE: Duration = Duration::from_mins(2);
+pub(super) const PATIENCE: Duration = Duration::from_mins(2);
 
 /// Orders for a number of SKUs, as fast as they go.
 #[derive(Debug, Clone, Copy)]
@@ -47,9 +47,9 @@ pub(super) struct Latency {
 
 /// The producers' and the readers' side.
 pub(super) struct Load {
-    js: jetstream::Context,
+    pub(super) js: jetstream::Context,
     client: async_nats::Client,
-    nats: String,
+    pub(super) nats: String,
     db: PgPool,
 }
 
@@ -97,7 +97,7 @@ impl Load {
     }
 
     /// Puts units on shelves by stock-takes and waits until they are there.
-    async fn stock(&self, skus: &[String], units: u64) -> anyhow::Result<()> {
+    pub(super) async fn stock(&self, skus: &[String], units: u64) -> anyhow::Result<()> {
         for chunk in skus.chunks(500) {
             let lines: Vec<_> = chunk.iter().map(|sku| serde_json::json!({ "sku": sku, "on_hand": units })).collect();
             let body = serde_json::json!({ "event_id": Uuid::new_v4().to_string(), "lines": lines });
@@ -159,28 +159,32 @@ impl Load {
     }
 }
 
-/// A checkout that leaves a bounded number of its orders unacknowledged.
-struct Producer<'a> {
+/// A producer that leaves a bounded number of its messages unacknowledged.
+pub(super) struct Producer<'a> {
     js: &'a jetstream::Context,
     waiting: VecDeque<PublishAckFuture>,
 }
 
 impl<'a> Producer<'a> {
-    fn new(js: &'a jetstream::Context) -> Self {
+    pub(super) fn new(js: &'a jetstream::Context) -> Self {
         Self { js, waiting: VecDeque::with_capacity(WINDOW) }
     }
 
     async fn publish(&mut self, order: String) -> anyhow::Result<()> {
+        self.publish_to("order.created.web", order).await
+    }
+
+    pub(super) async fn publish_to(&mut self, subject: &'static str, message: String) -> anyhow::Result<()> {
         if self.waiting.len() >= WINDOW
             && let Some(oldest) = self.waiting.pop_front()
         {
             oldest.await?;
         }
-        self.waiting.push_back(self.js.publish("order.created.web", order.into()).await?);
+        self.waiting.push_back(self.js.publish(subject, message.into()).await?);
         Ok(())
     }
 
-    async fn finish(self) -> anyhow::Result<()> {
+    pub(super) async fn finish(self) -> anyhow::Result<()> {
         for ack in self.waiting {
             ack.await?;
         }

@@ -5,10 +5,12 @@
 //!
 //! - `naive`: the rate to compare with.
 //! - `load`: orders published, answers read.
+//! - `life`: orders, then their payments, then their parcels.
 //! - `subject`: the program under test.
 //! - `statements`: how many SQL statements a batch takes, by PostgreSQL's own log.
 //! - `report`: the figures, as a table and as JSON.
 
+mod life;
 mod load;
 mod naive;
 mod report;
@@ -81,6 +83,8 @@ pub async fn run(
         let rate = load.rush(rush, extent.orders).await.with_context(|| rush.name)?;
         report.rushes.push((rush.name, rate, subject.batches().await?.since(&before)));
     }
+    progress(&format!("a whole life: {} orders", extent.orders));
+    report.life = Some(life::lead(&load, extent.orders).await.context("a whole life")?);
     for pace in PACES {
         progress(&format!("latency at {pace} orders per second"));
         report.paces.push(load.pace(Pace { per_second: pace, seconds: extent.seconds }).await?);

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::life::Life;
 use super::load::Latency;
 use super::subject::Batches;
 
@@ -13,6 +14,7 @@ pub struct Report {
     pub(super) extent: usize,
     pub(super) naive: Vec<(usize, f64)>,
     pub(super) rushes: Vec<(&'static str, f64, Batches)>,
+    pub(super) life: Option<Life>,
     pub(super) paces: Vec<Latency>,
     pub(super) statements: Vec<(usize, usize)>,
 }
@@ -34,6 +36,10 @@ impl Report {
                 "name": name, "orders_per_second": rate.round(), "times_naive": rate / best,
                 "batches": batches.batches, "mean_batch": batches.mean(),
             })).collect::<Vec<_>>(),
+            "life": self.life.map(|life| json!({
+                "orders_per_second": life.per_second().round(),
+                "stages": life.stages().map(|(name, rate)| json!({ "name": name, "per_second": rate.round() })),
+            })),
             "latency": self.paces.iter().map(|latency| json!({
                 "orders_per_second": latency.per_second, "orders": latency.orders,
                 "p50_ms": latency.p50_ms, "p99_ms": latency.p99_ms, "max_ms": latency.max_ms,
@@ -61,6 +67,13 @@ impl fmt::Display for Report {
                 rate / best,
                 batches.mean()
             )?;
+        }
+        if let Some(life) = &self.life {
+            // Beside no naive rate: that one only takes orders.
+            writeln!(f, "{:<44} {:>12.0}", "lastunit, created → paid → shipped", life.per_second())?;
+            for (name, rate) in life.stages() {
+                writeln!(f, "{:<44} {rate:>12.0}", format!("    {name}, per second"))?;
+            }
         }
         writeln!(f, "\n{:<44} {:>12} {:>10} {:>12}", "published → answered, ms", "p50", "p99", "max")?;
         for latency in &self.paces {
