@@ -18,6 +18,9 @@ pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) 
     story.a_message_makes_no_sense().await?;
     story.the_buyer_changes_their_mind().await?;
     story.a_hold_ends_by_itself().await?;
+    story.money_comes_late().await?;
+    story.the_warehouse_sends_it_off().await?;
+    story.money_comes_too_late().await?;
     tables::print(database, &story.model).await
 }
 
@@ -82,9 +85,53 @@ impl Story {
         self.stage.hear([expired, self.stock(0)]).await
     }
 
+    async fn money_comes_late(&mut self) -> Result<()> {
+        self.stage
+            .scene("Eve has paid after all. Nobody took the grinder meanwhile: she has it again, and it is hers.");
+        self.stage.say("payment.succeeded.stripe", self.money("eve")).await?;
+        let confirmed = [("order_ref", self.id("eve").into()), ("reason", "had_again".into())];
+        self.stage.hear([Expected::new("reservation.confirmed.web", confirmed), self.stock(1)]).await
+    }
+
+    async fn the_warehouse_sends_it_off(&mut self) -> Result<()> {
+        self.stage.scene("The warehouse sends Eve's parcel off, and gets another grinder in.");
+        let (event_id, order_ref) = (self.id("eve-is-sent"), self.id("eve"));
+        let lines = json!([{ "sku": self.sku, "qty": 1 }]);
+        let parcel = json!({ "event_id": event_id, "shipment_ref": self.id("parcel"), "channel": "web",
+                             "order_ref": order_ref, "lines": lines });
+        self.stage.say("shipment.dispatched.main", parcel).await?;
+        let shipped = Expected::new("reservation.shipped.web", [("order_ref", self.id("eve").into())]);
+        self.stage.hear([shipped, self.figures(0, 0)]).await?;
+        let received = json!({ "event_id": self.id("one-comes-in"), "lines": lines });
+        self.stage.say("inventory.received.main", received).await?;
+        self.stage.hear([self.stock(0)]).await
+    }
+
+    async fn money_comes_too_late(&mut self) -> Result<()> {
+        self.stage.scene("Dan takes it for two seconds too. His hold ends, Fay takes it, and then Dan's money comes: it has to go back.");
+        self.stage.say("order.created.web", self.order("dan-orders", "dan", 2)).await?;
+        let dan = || [("order_ref", self.id("dan").into())];
+        let (held, expired) =
+            (Expected::new("reservation.held.web", dan()), Expected::new("reservation.expired.web", dan()));
+        self.stage.hear([held, self.stock(1)]).await?;
+        self.stage.hear([expired, self.stock(0)]).await?;
+        self.stage.say("order.created.web", self.order("fay-orders", "fay", 900)).await?;
+        let fay = Expected::new("reservation.held.web", [("order_ref", self.id("fay").into())]);
+        self.stage.hear([fay, self.stock(1)]).await?;
+        self.stage.say("payment.succeeded.stripe", self.money("dan")).await?;
+        let refund = [("order_ref", self.id("dan").into()), ("reason", "expired_and_sold_out".into())];
+        self.stage.hear([Expected::new("refund.required.stripe", refund)]).await
+    }
+
     /// One grinder on the shelf, of which so many are promised.
     fn stock(&self, reserved: i64) -> Expected {
-        let figures = [("on_hand", 1.into()), ("reserved", reserved.into()), ("available", (1 - reserved).into())];
+        self.figures(1, reserved)
+    }
+
+    /// So many grinders on the shelf, of which so many are promised.
+    fn figures(&self, on_hand: i64, reserved: i64) -> Expected {
+        let available = on_hand - reserved;
+        let figures = [("on_hand", on_hand.into()), ("reserved", reserved.into()), ("available", available.into())];
         Expected::new(format!("stock.changed.main.{}", self.sku), figures)
     }
 
@@ -92,6 +139,13 @@ impl Story {
     fn order(&self, event: &str, who: &str, hold_for_s: u32) -> Value {
         let lines = json!([{ "sku": self.sku, "qty": 1 }]);
         json!({ "event_id": self.id(event), "order_ref": self.id(who), "hold_for_s": hold_for_s, "lines": lines })
+    }
+
+    /// What somebody has paid for their order.
+    fn money(&self, who: &str) -> Value {
+        let (event_id, payment_id) = (self.id(&format!("{who}-pays")), self.id(&format!("money-of-{who}")));
+        json!({ "event_id": event_id, "payment_id": payment_id, "channel": "web", "order_ref": self.id(who),
+                "amount": { "amount": 15999, "currency": "RUB" } })
     }
 
     fn id(&self, of: &str) -> String {

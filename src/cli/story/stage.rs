@@ -36,7 +36,7 @@ impl Stage {
     /// Listens to everything that the program tells from now on.
     pub async fn open(client: Client) -> Result<Self> {
         let mut events = Vec::new();
-        for family in ["stock.>", "reservation.>", "dead.>"] {
+        for family in ["stock.>", "reservation.>", "refund.>", "dead.>"] {
             events.push(client.subscribe(family).await?);
         }
         client.flush().await?;
@@ -110,6 +110,7 @@ impl Told {
         let (colour, words) = match self.subject.split('.').collect::<Vec<_>>()[..] {
             ["stock", ..] => (DIM, self.stock()),
             ["dead", ..] => (RED, format!("{}: {}", self.text("Lastunit-Reason"), self.text("Lastunit-Detail"))),
+            ["refund", ..] => (YELLOW, format!("{}: {} goes back", self.order(), self.text("payment_id"))),
             ["reservation", "rejected", ..] => (YELLOW, self.order()),
             _ => (GREEN, self.order()),
         };

@@ -7,7 +7,7 @@ use sqlx::{Column, PgConnection, Row};
 use super::stage::{BOLD, DIM, paint};
 
 /// A table, how many rows the story leaves there, and how they are found by its model.
-const TABLES: [(&str, usize, &str); 5] = [
+const TABLES: [(&str, usize, &str); 8] = [
     (
         "stock",
         1,
@@ -15,21 +15,38 @@ const TABLES: [(&str, usize, &str); 5] = [
     ),
     (
         "sales_order",
-        3,
+        5,
         "SELECT channel, order_ref, state, payment_mode, event_id FROM sales_order \
          WHERE order_ref LIKE '%-' || $1 ORDER BY created_at, order_ref",
     ),
     (
         "reservation",
-        2,
+        4,
         "SELECT id::text, order_ref, sku, warehouse, qty::text, state FROM reservation \
          WHERE sku = 'GRINDER-' || $1 ORDER BY id",
     ),
     (
         "reservation_event",
-        4,
+        10,
         "SELECT reservation_id::text, from_state, to_state, qty::text, reason, event_id FROM reservation_event \
          WHERE sku = 'GRINDER-' || $1 ORDER BY reservation_event.reservation_id, reservation_event.id",
+    ),
+    (
+        "payment",
+        2,
+        "SELECT provider, payment_id, order_ref, state, amount::text, currency, pays::text FROM payment \
+         WHERE order_ref LIKE '%-' || $1 ORDER BY payment.updated_at",
+    ),
+    (
+        "refund_required",
+        1,
+        "SELECT payment_id, reason, event_id, amount::text, currency FROM refund_required \
+         WHERE payment_id LIKE '%-' || $1 ORDER BY refund_required.at",
+    ),
+    (
+        "shipment",
+        1,
+        "SELECT order_ref, shipment_ref, warehouse, event_id FROM shipment WHERE order_ref LIKE '%-' || $1",
     ),
     (
         "dead_letter",
