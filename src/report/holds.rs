@@ -96,13 +96,15 @@ fn suggest(figures: &reports::Holds, bounds: &config::Hold) -> Suggestion {
     let mut reason = format!("99 of 100 payments came within {slow} s of the order");
     if hold_s != rounded {
         let bound = if hold_s < rounded { "hold.max_s" } else { "hold.min_s" };
-        reason += &format!("; {bound} bounds it");
+        reason.push_str("; ");
+        reason.push_str(bound);
+        reason.push_str(" bounds it");
     }
     let late = figures.had_again + figures.sent_back;
     if late * 100 > paid {
         // Who finds the hold ended may not pay at all: then no payment tells how long it would have taken.
-        reason +=
-            &format!("; {late} of {paid} came late, and whoever gave up then is not seen: look again after a change");
+        let unseen = "whoever gave up then is not seen: look again after a change";
+        reason = format!("{reason}; {late} of {paid} came late, and {unseen}");
     }
     Suggestion { hold_s: Some(hold_s), reason }
 }
