@@ -1,4 +1,4 @@
-//! `lastunit import stock|warehouses|resources FILE.csv`.
+//! `lastunit import stock|warehouses|resources|reservations FILE.csv`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -9,7 +9,9 @@ use clap::{Args, Subcommand};
 
 use super::{Exit, Stop, database, print};
 use crate::config::Settings;
-use crate::import::{BadRows, FileFault, MAX_BYTES, Report, in_transaction, resources, stock, warehouses};
+use crate::import::{
+    BadRows, FileFault, MAX_BYTES, Report, in_transaction, reservations, resources, stock, warehouses,
+};
 use crate::store::Pool;
 
 /// What is in the file.
@@ -21,6 +23,8 @@ pub enum Import {
     Warehouses(Source),
     /// What has slots: `resource,name`.
     Resources(Source),
+    /// Orders that are under way: `channel,order_ref,sku,warehouse,qty,state,expires_at`.
+    Reservations(Source),
 }
 
 /// Where the rows are, and how they are taken.
@@ -39,7 +43,8 @@ pub struct Source {
 
 /// Ends with 1 where a row is bad, taken the others or not.
 pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
-    let (Import::Stock(source) | Import::Warehouses(source) | Import::Resources(source)) = &command;
+    let (Import::Stock(source) | Import::Warehouses(source) | Import::Resources(source) | Import::Reservations(source)) =
+        &command;
     let file = read(&source.file).map_err(Stop::Misuse)?;
     let unreadable = |fault: FileFault| Stop::Misuse(anyhow!(fault).context(source.file.display().to_string()));
     let bad_rows = source.bad_rows();
@@ -59,6 +64,12 @@ pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
             let rows = resources::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| resources::take(connection, &rows, bad_rows).await).await
+        }
+        Import::Reservations(_) => {
+            let orders = reservations::read(&file).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| reservations::take(connection, &orders, bad_rows).await)
+                .await
         }
     };
     let report = taken.map_err(database::stop)?;
@@ -92,7 +103,7 @@ impl Source {
 }
 
 /// The whole file, if it is not too large.
-fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
+pub(super) fn read(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)
         .and_then(|file| file.take(MAX_BYTES + 1).read_to_end(&mut bytes))

@@ -9,6 +9,7 @@ use crate::config::Settings;
 
 mod audit;
 mod bench;
+mod compare;
 mod config;
 pub(crate) mod database;
 mod dead_letters;
@@ -88,6 +89,8 @@ enum Command {
     /// Take over what another system has, out of a CSV file.
     #[command(subcommand)]
     Import(import::Import),
+    /// Hold what another system says against what stands here; ends with 1 where they differ.
+    Compare(compare::Compare),
     /// List, show or replay messages that could not be processed.
     #[command(subcommand)]
     DeadLetters(dead_letters::DeadLetters),
@@ -143,6 +146,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Recover(command) => Box::pin(recover::run(command, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
+            Command::Compare(command) => compare::run(command, &settings).await,
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
             Command::Locks(command) => locks::run(&command, &settings).await,
             Command::Reviews(command) => Box::pin(reviews::run(command, &settings)).await,

@@ -3,7 +3,9 @@
 //! A file is read whole and judged row by row ([`Rows`]); then one transaction judges it against the tables and takes it ([`Report`]): all of it
 //! or, where bad rows may be skipped, the rest. One file a kind: what a row is, and what taking it means.
 
+pub mod compare;
 mod report;
+pub mod reservations;
 pub mod resources;
 mod rows;
 pub mod stock;

@@ -49,6 +49,20 @@ impl<T> Rows<T> {
         columns: [&'static str; N],
         parse: impl Fn([Field<'_>; N]) -> Result<T, String>,
     ) -> Result<Self, FileFault> {
+        Self::read_marking(file, columns, parse, |_, _| ())
+    }
+
+    /// Reads a file as [`read`](Self::read) does. `mark` gets the line of each bad row and its fields as they stand there, empty where there is
+    /// none: a bad row may still tell with which others it belongs.
+    ///
+    /// # Errors
+    /// It has other columns, or is no CSV.
+    pub(super) fn read_marking<const N: usize>(
+        file: &[u8],
+        columns: [&'static str; N],
+        parse: impl Fn([Field<'_>; N]) -> Result<T, String>,
+        mut mark: impl FnMut(usize, [&[u8]; N]),
+    ) -> Result<Self, FileFault> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(file);
         let mut lines = Lines::of(file);
         let mut record = ByteRecord::new();
@@ -61,7 +75,10 @@ impl<T> Rows<T> {
             let line = lines.at(record.position().map_or(0, csv::Position::byte));
             match fields(&record, columns, places).and_then(&parse) {
                 Ok(row) => rows.good.push((line, row)),
-                Err(reason) => rows.bad.push(BadRow { line, reason }),
+                Err(reason) => {
+                    mark(line, places.map(|place| record.get(place).unwrap_or_default()));
+                    rows.bad.push(BadRow { line, reason });
+                }
             }
         }
         Ok(rows)
@@ -98,6 +115,12 @@ impl<'a> Field<'a> {
     /// The text as one of the domain's names.
     pub fn name<T, E: std::fmt::Display>(self, read: impl FnOnce(&'a str) -> Result<T, E>) -> Result<T, String> {
         read(self.text).map_err(|fault| format!("{} {fault}", self.column))
+    }
+
+    /// The text as one of few, or as something with a form of its own. `wanted` is what it must be.
+    pub fn read<T>(self, wanted: &str, read: impl FnOnce(&'a str) -> Option<T>) -> Result<T, String> {
+        let Self { column, text } = self;
+        read(text).ok_or_else(|| format!("{column} must be {wanted}, not {text:?}"))
     }
 
     /// The text as a whole number.

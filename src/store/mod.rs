@@ -7,6 +7,7 @@
 pub mod audit;
 pub mod broker;
 pub mod clock;
+pub mod compared;
 pub mod dead_letters;
 mod denials;
 pub mod doubts;
@@ -15,6 +16,7 @@ pub mod explain;
 pub mod fault;
 pub mod generations;
 pub mod horizon;
+pub mod imported;
 pub mod inbox;
 pub mod journal;
 pub mod known;

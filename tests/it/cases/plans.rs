@@ -37,7 +37,7 @@ const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 106] = [
+const STATEMENTS: [Statement; 108] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -50,6 +50,9 @@ const STATEMENTS: [Statement; 106] = [
     ),
     statement("audit_last", "", &[]),
     statement("audit_record", "double precision, bigint[], text", &[]),
+    statement("compared_availability", "text[], text[]", &[STOCK]),
+    statement("compared_expiry", "text[], text[]", &[ORDER]),
+    statement("imported_unclaim", "text[], text[]", &[ORDER]),
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",

@@ -1,0 +1,6 @@
+-- Orders that the same transaction claimed and does not take: nobody else has seen them.
+DELETE FROM sales_order
+USING unnest($1::text[], $2::text[]) AS spare (channel, order_ref)
+WHERE sales_order.order_ref = spare.order_ref
+    AND sales_order.channel = spare.channel
+    AND sales_order.state = 'awaited'
