@@ -21,7 +21,7 @@
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order, and again where a person asks for it |
 //! | [`losses`] | what the broker has lost, noticed |
-//! | [`import`] | CSV files in: opening figures, the channels' warehouses, resources |
+//! | [`import`] | CSV files in: opening figures, the channels' warehouses, resources, orders under way; or held against the tables |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
