@@ -1,5 +1,7 @@
 //! `lastunit import`: CSV files in, one transaction, told as everything else is.
 
+mod reservations;
+
 use std::fmt::Write as _;
 use std::fs;
 use std::time::{Duration, Instant};
