@@ -127,7 +127,7 @@ fn order_change(Taken { order, before }: &Taken<'_>, now: Timestamp) -> OrderCha
         held_since: expires_at.map(|_| now),
         expires_at,
     };
-    OrderChange { key: order.key.clone(), row, before: *before }
+    OrderChange { key: order.key.clone(), row, before: *before, denial: None }
 }
 
 /// The file names the warehouse, so no other is ever chosen.

@@ -37,7 +37,7 @@ const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 108] = [
+const STATEMENTS: [Statement; 110] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
