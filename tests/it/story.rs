@@ -17,6 +17,7 @@ async fn the_story_ends_well_every_time() {
         assert_eq!(told.code, Some(0), "{told:?}");
         assert!(told.stdout.contains("insufficient_stock") && told.stdout.contains("duplicate: true"), "{told:?}");
         assert!(told.stdout.contains("had_again") && told.stdout.contains("expired_and_sold_out"), "{told:?}");
+        assert!(told.stdout.contains("slot_taken") && told.stdout.contains("could not be held at"), "{told:?}");
     }
     let shop = Shop::open(&ground).await;
     shop.settled().await;

@@ -7,13 +7,19 @@ mod plot;
 mod stage;
 mod tables;
 
+use std::sync::Arc;
+
 use anyhow::anyhow;
 use sqlx::{Connection, PgConnection};
 
-use super::{Exit, Stop};
+use super::{Exit, Stop, audit, database, print};
 use crate::broker;
 use crate::config::Settings;
+use crate::explain;
 use crate::store::pool;
+use crate::topology::Topology;
+
+use self::stage::{BOLD, paint};
 
 /// Fails if an answer that the story expects does not come.
 pub async fn run(settings: &Settings) -> Result<Exit, Stop> {
@@ -25,9 +31,14 @@ pub async fn run(settings: &Settings) -> Result<Exit, Stop> {
         .await
         .map_err(|error| Stop::Unreachable(anyhow!("NATS cannot be reached: {error}")))?;
     let options = pool::options(&settings.database).map_err(|error| Stop::Misuse(error.into()))?;
-    let mut database = PgConnection::connect_with(&options)
+    let mut session = PgConnection::connect_with(&options)
         .await
         .map_err(|error| Stop::Unreachable(anyhow!("PostgreSQL cannot be reached: {error}")))?;
-    plot::play(nats, &mut database).await?;
+    let refused = plot::play(nats, &mut session).await?;
+    println!("\n{}", paint(BOLD, format!("Bob asks why. `lastunit explain web {}` says:", refused.order_ref)));
+    let topology = Arc::new(Topology::load(settings.streams.dir.as_deref(), "")?);
+    let broker = audit::reach(settings, topology).await;
+    let told = explain::explain(&mut session, broker.as_ref().map_err(String::clone), &refused).await;
+    print::text(format!("\n{}", told.map_err(database::stop)?.text()))?;
     Ok(Exit::Fine)
 }

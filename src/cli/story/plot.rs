@@ -6,9 +6,11 @@ use sqlx::PgConnection;
 
 use super::stage::{Expected, Stage};
 use super::tables;
+use crate::domain::{Channel, OrderKey, OrderRef};
+use crate::import::{BadRows, resources};
 
-/// Plays the story on these servers, on which the program runs with a `hold.min_s` of at most 2.
-pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) -> Result<()> {
+/// Plays the story on these servers, on which the program runs with a `hold.min_s` of at most 2. Returns the order that was refused.
+pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) -> Result<OrderKey> {
     // A model of its own, so that the story can be played again on the same servers.
     let model = fastrand::u32(1000..10_000).to_string();
     let mut story = Story { stage: Stage::open(nats).await?, sku: format!("GRINDER-{model}"), model };
@@ -21,7 +23,9 @@ pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) 
     story.money_comes_late().await?;
     story.the_warehouse_sends_it_off().await?;
     story.money_comes_too_late().await?;
-    tables::print(database, &story.model).await
+    story.two_want_the_same_hour(database).await?;
+    tables::print(database, &story.model).await?;
+    Ok(OrderKey { channel: Channel::new("web")?, order_ref: OrderRef::new(&story.id("bob"))? })
 }
 
 struct Story {
@@ -121,6 +125,27 @@ impl Story {
         self.stage.say("payment.succeeded.stripe", self.money("dan")).await?;
         let refund = [("order_ref", self.id("dan").into()), ("reason", "expired_and_sold_out".into())];
         self.stage.hear([Expected::new("refund.required.stripe", refund)]).await
+    }
+
+    async fn two_want_the_same_hour(&mut self, database: &mut PgConnection) -> Result<()> {
+        self.stage.scene(
+            "Gil orders a grinder and an hour at the workbench, both or neither. Hal wants half of that hour: it is taken.",
+        );
+        let bench = self.id("workbench");
+        let file = format!("resource,name\n{bench},The workbench\n");
+        resources::take(database, &resources::read(file.as_bytes())?, BadRows::Refuse).await?;
+        let lines = json!([{ "sku": self.sku, "qty": 1 }]);
+        let received = json!({ "event_id": self.id("another-comes-in"), "lines": lines });
+        self.stage.say("inventory.received.main", received).await?;
+        self.stage.hear([self.figures(2, 1)]).await?;
+        let slot = |from: &str, to: &str| json!({ "resource": bench, "from": format!("2027-01-09T{from}:00Z"), "to": format!("2027-01-09T{to}:00Z") });
+        let order = |who: &str, lines: Value| json!({ "event_id": self.id(&format!("{who}-orders")), "order_ref": self.id(who), "hold_for_s": 900, "lines": lines });
+        let both = json!([{ "sku": self.sku, "qty": 1 }, slot("10:00", "11:00")]);
+        self.stage.say("order.created.web", order("gil", both)).await?;
+        self.stage.say("order.created.web", order("hal", json!([slot("10:30", "11:30")]))).await?;
+        let held = Expected::new("reservation.held.web", [("order_ref", self.id("gil").into())]);
+        let taken = [("order_ref", self.id("hal").into()), ("reason", "slot_taken".into())];
+        self.stage.hear([held, self.figures(2, 2), Expected::new("reservation.rejected.web", taken)]).await
     }
 
     /// One grinder on the shelf, of which so many are promised.

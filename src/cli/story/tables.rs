@@ -7,7 +7,7 @@ use sqlx::{Column, PgConnection, Row};
 use super::stage::{BOLD, DIM, paint};
 
 /// A table, how many rows the story leaves there, and how they are found by its model.
-const TABLES: [(&str, usize, &str); 8] = [
+const TABLES: [(&str, usize, &str); 9] = [
     (
         "stock",
         1,
@@ -15,21 +15,27 @@ const TABLES: [(&str, usize, &str); 8] = [
     ),
     (
         "sales_order",
-        5,
+        7,
         "SELECT channel, order_ref, state, payment_mode, event_id FROM sales_order \
          WHERE order_ref LIKE '%-' || $1 ORDER BY created_at, order_ref",
     ),
     (
         "reservation",
-        4,
+        5,
         "SELECT id::text, order_ref, sku, warehouse, qty::text, state FROM reservation \
          WHERE sku = 'GRINDER-' || $1 ORDER BY id",
     ),
     (
         "reservation_event",
-        10,
+        11,
         "SELECT reservation_id::text, from_state, to_state, qty::text, reason, event_id FROM reservation_event \
          WHERE sku = 'GRINDER-' || $1 ORDER BY reservation_event.reservation_id, reservation_event.id",
+    ),
+    (
+        "slot_hold",
+        1,
+        "SELECT order_ref, resource, to_char(lower(during) AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI') AS from, \
+         to_char(upper(during) AT TIME ZONE 'UTC', 'HH24:MI') AS to, state FROM slot_hold WHERE order_ref LIKE '%-' || $1",
     ),
     (
         "payment",
