@@ -1,17 +1,21 @@
 -- Who had units of these rows at a moment: before the instant $4, or at it among the first of the batch's steps that changed the row. The journal
--- has no index by row, as that would cost every order an entry: it is read whole, once.
+-- has no index by row, as that would cost every order an entry: it is read whole, once, however many rows are asked after.
 WITH denied AS (
     SELECT place, sku, warehouse, steps
     FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS denied (sku, warehouse, steps, place)
 ),
+read_once AS MATERIALIZED (
+    -- Every step up to that instant on those rows, and on others of their SKUs and warehouses.
+    SELECT reservation_id, id, sku, warehouse, qty, at FROM reservation_event
+    WHERE sku = ANY ($1) AND warehouse = ANY ($2) AND at <= $4
+),
 earlier AS MATERIALIZED (
-    -- Every step on those rows up to that instant; for those at it, which of the batch's they are.
+    -- Those on the rows themselves; of those at the instant, which of the batch's they are.
     SELECT
         denied.place, denied.steps, step.reservation_id, step.id, step.qty, step.at,
         count(*) FILTER (WHERE step.at = $4 AND step.qty <> 0) OVER (PARTITION BY denied.place ORDER BY step.id) AS of_the_batch
     FROM denied
-    JOIN reservation_event AS step ON step.sku = denied.sku AND step.warehouse = denied.warehouse
-    WHERE step.at <= $4
+    JOIN read_once AS step ON step.sku = denied.sku AND step.warehouse = denied.warehouse
 ),
 holder AS (
     -- Lines that had units then.
