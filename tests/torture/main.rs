@@ -39,8 +39,9 @@ fn main() -> ExitCode {
 }
 
 async fn torture(time: Duration, seed: u64, tally: Arc<Tally>) {
-    let begun = Instant::now();
     let mut system = Box::pin(System::start(seed, tally)).await;
+    // Only now: where starting takes long, a short torture would else be none.
+    let begun = Instant::now();
     while begun.elapsed() < time {
         let left = time.saturating_sub(begun.elapsed());
         system.under_load(ROUND.min(left)).await;
