@@ -4,14 +4,19 @@ WITH denied AS (
     SELECT place, sku, warehouse, steps
     FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS denied (sku, warehouse, steps, place)
 ),
+step AS MATERIALIZED (
+    -- By itself, so that the journal is read once and not for every row, however few steps the planner expects before that instant.
+    SELECT reservation_id, id, sku, warehouse, qty, at
+    FROM reservation_event
+    WHERE at <= $4 AND sku = ANY ($1::text[])
+),
 earlier AS MATERIALIZED (
     -- Every step on those rows up to that instant; for those at it, which of the batch's they are.
     SELECT
         denied.place, denied.steps, step.reservation_id, step.id, step.qty, step.at,
         count(*) FILTER (WHERE step.at = $4 AND step.qty <> 0) OVER (PARTITION BY denied.place ORDER BY step.id) AS of_the_batch
     FROM denied
-    JOIN reservation_event AS step ON step.sku = denied.sku AND step.warehouse = denied.warehouse
-    WHERE step.at <= $4
+    JOIN step ON step.sku = denied.sku AND step.warehouse = denied.warehouse
 ),
 holder AS (
     -- Lines that had units then.

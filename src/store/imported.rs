@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use super::orders::{self, OrderClaim};
 use super::{StoreError, changed_all};
-use crate::domain::{HoldBounds, OrderKey};
+use crate::domain::{HoldBounds, OrderKey, OrderState};
 
 /// An awaited order is not held.
 const NO_HOLD: HoldBounds = HoldBounds { default_s: 0, min_s: 0, max_s: 0 };
@@ -25,6 +25,7 @@ pub async fn unclaim_many(connection: &mut PgConnection, keys: &[OrderKey]) -> R
     let deleted = sqlx::query(include_str!("imported_unclaim.sql"))
         .bind(keys.iter().map(|key| key.channel.as_str()).collect::<Vec<_>>())
         .bind(keys.iter().map(|key| key.order_ref.as_str()).collect::<Vec<_>>())
+        .bind(OrderState::Awaited.word())
         .execute(connection)
         .await?;
     changed_all("claimed orders", &deleted, keys.len())

@@ -52,7 +52,7 @@ const STATEMENTS: [Statement; 110] = [
     statement("audit_record", "double precision, bigint[], text", &[]),
     statement("compared_availability", "text[], text[]", &[STOCK]),
     statement("compared_expiry", "text[], text[]", &[ORDER]),
-    statement("imported_unclaim", "text[], text[]", &[ORDER]),
+    statement("imported_unclaim", "text[], text[], text", &[ORDER]),
     statement(
         "dead_letters_insert",
         "uuid[], text[], bigint[], timestamptz[], text[], text[], text[], text[], jsonb[], bytea[], timestamptz",
