@@ -187,7 +187,11 @@ const STATEMENTS: [Statement; 110] = [
         "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[], bigint[], bigint[], bigint[], bigint[]",
         &[("reservation", &["id"])],
     ),
-    statement("query_order", "text, text", &[ORDER, ("reservation", &["channel", "order_ref"])]),
+    statement(
+        "query_order",
+        "text, text",
+        &[ORDER, ("reservation", &["channel", "order_ref"]), ("slot_hold", &["channel", "order_ref"])],
+    ),
     statement("query_stock", "text, text", &[STOCK_OF_SKU]),
     statement("reviews_kept", "bigint", &[("waiting_message", &["review_id"])]),
     statement("reviews_list", "bigint, boolean, text, bigint", &[REVIEW]),
