@@ -286,7 +286,7 @@ const AUDIT: [Statement; 17] = [
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
-const WHY: [Statement; 19] = [
+const WHY: [Statement; 20] = [
     statement("explain_dead", "bytea", &[]),
     statement("explain_figures", "text[], text[]", &[]),
     statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
@@ -298,6 +298,11 @@ const WHY: [Statement; 19] = [
     statement("explain_refunds", "text, text", &[]),
     statement("explain_reviews", "text, text, text[]", &[]),
     statement("explain_row_steps", "text, text, timestamptz, bigint", &[]),
+    statement(
+        "explain_slot_holders",
+        "text[], text[], text[], timestamptz[], timestamptz[], bigint[], timestamptz",
+        &[],
+    ),
     statement("explain_slot_steps", "bigint[]", &[]),
     statement("explain_slots", "text, text", &[]),
     statement("explain_steps", "bigint[]", &[]),
