@@ -264,8 +264,8 @@ const SWEEPS: [Statement; 4] = [
     statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
 ];
 
-/// What the audit and reports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 17] = [
+/// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
+const AUDIT: [Statement; 22] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -282,6 +282,11 @@ const AUDIT: [Statement; 17] = [
     statement("audit_7_versions", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("exported_lines", "", &[]),
+    statement("exported_resources", "", &[]),
+    statement("exported_slots", "", &[]),
+    statement("exported_stock", "", &[]),
+    statement("exported_warehouses", "", &[]),
     statement("report_holds", "timestamptz, text", &[]),
 ];
 
