@@ -112,7 +112,7 @@ fn say_what_is_missing(Slots { slots, orders }: Slots) -> Exit {
         return Exit::Fine;
     }
     print::note(format!(
-        "lastunit: the file has no place for slots: {slots} of {orders} orders under way are not in it"
+        "lastunit: slots have no place in the file: {slots} slots of {orders} orders under way are not in it"
     ));
     Exit::Found
 }

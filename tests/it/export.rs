@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -153,7 +154,7 @@ async fn slots_under_way_are_counted_and_the_rest_is_written() {
     shop.settled().await;
     shop.say("order.cancelled.web", json!({ "event_id": "c", "order_ref": "cancelled" })).await;
     shop.settled().await;
-    let said = "lastunit: the file has no place for slots: 3 of 2 orders under way are not in it\n";
+    let said = "lastunit: slots have no place in the file: 3 slots of 2 orders under way are not in it\n";
     let ended = launch.run(&["export", "reservations"]).await;
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), said), "{ended:?}");
     let rows: Vec<&str> = ended.stdout.lines().skip(1).map(|row| row.split(",held,").next().unwrap()).collect();
@@ -186,7 +187,7 @@ async fn a_file_is_written_whole_or_not_at_all() {
     let fill = "INSERT INTO stock (sku, warehouse, on_hand, version) SELECT 'SKU-' || n, 'main', 1, 1 FROM generate_series(1, 200000) AS n";
     sqlx::query(fill).execute(&shop.db).await.unwrap();
     assert_eq!(export().await.code, Some(0));
-    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), rows + 1);
+    assert_eq!(fs::read_to_string(&path).unwrap().lines().count(), 200_001);
     // Whoever stops reading ends it, and is told nothing.
     let unread = launch.run_unread(&["export", "stock"]).await;
     assert_eq!((unread.code, unread.stderr.as_str()), (Some(1), ""));
@@ -198,4 +199,30 @@ async fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!(device.code, Some(2), "{device:?}");
     let away = launch.clone().env("DATABASE_URL", "postgres://nobody@127.0.0.1:1/nothing");
     assert_eq!(away.run(&["export", "stock"]).await.code, Some(3));
+}
+
+/// The most memory that an export had, in KiB, and how many lines it wrote.
+async fn peak(launch: &Launch, out: &Path) -> (i64, usize) {
+    let mut program = launch.start(&["export", "stock", "--out", out.to_str().unwrap()]).await;
+    let (peak, status) = program.peak(Duration::from_mins(2)).await;
+    assert_eq!(status.code(), Some(0), "{}", program.stderr());
+    (peak, fs::read_to_string(out).unwrap().lines().count())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_million_rows_take_no_more_memory_than_ten_thousand() {
+    let ground = Ground::new().await;
+    let launch = Launch::new(&ground);
+    assert_eq!(launch.run(&["migrate"]).await.code, Some(0));
+    let shop = Shop::open(&ground).await;
+    let fill = "INSERT INTO stock (sku, warehouse, on_hand, version) SELECT 'SKU-' || n, 'main', 1, 1 FROM generate_series($1::int, $2::int) AS n";
+    let mut peaks = Vec::new();
+    for (from, to, lines) in [(1, 10_000, 10_001), (10_001, 1_000_000, 1_000_001)] {
+        sqlx::query(fill).bind(from).bind(to).execute(&shop.db).await.unwrap();
+        let (peak, written) = peak(&launch, &ground.dir().join("stock.csv")).await;
+        assert_eq!(written, lines);
+        peaks.push(peak);
+    }
+    println!("peak memory of the export: {} KiB of 10,000 rows, {} KiB of 1,000,000", peaks[0], peaks[1]);
+    assert!(peaks[0] > 0 && peaks[1] < peaks[0] + 8 * 1024, "{peaks:?} KiB");
 }
