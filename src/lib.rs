@@ -22,6 +22,7 @@
 //! | [`relay`] | outbox to JetStream, in order, and again where a person asks for it |
 //! | [`losses`] | what the broker has lost, noticed |
 //! | [`import`] | CSV files in: opening figures, the channels' warehouses, resources, orders under way; or held against the tables |
+//! | [`export`] | CSV files out: those that the imports take |
 //! | [`sweeper`] | what is overdue becomes commands |
 //! | [`retention`] | what was kept long enough is let go of |
 //! | [`audit`] | the invariants, asked of tables and streams |
@@ -54,6 +55,7 @@ pub mod dev;
 pub mod domain;
 pub mod engine;
 pub mod explain;
+pub mod export;
 mod failpoint;
 pub mod import;
 pub mod losses;

@@ -50,7 +50,7 @@ pub async fn run(
 ) -> Result<(), Stop> {
     let topology = Topology::of(&settings.streams)?;
     topology.judge(Duration::from_secs(settings.inbox.keep_s))?;
-    let readiness = Readiness::awaiting(&["postgres", "nats", "streams"]);
+    let readiness = Readiness::awaiting(&["postgres", "nats", "streams", query::CONDITION]);
     let http = http::bind(&settings.http).await.map_err(Stop::Misuse)?;
     let address = http.address();
     let http_stop = CancellationToken::new();
@@ -144,7 +144,7 @@ impl Started {
         let query =
             Query::new(self.client.clone(), &self.topology, &settings.database, settings.replies.prefixes.clone())
                 .map_err(|error| Stop::Misuse(anyhow!("database.url cannot be understood: {error}")))?;
-        deciders.spawn(query::run(query, taking.clone()));
+        deciders.spawn(query::run(query, readiness.clone(), taking.clone()));
         let watch = watch::Watch {
             pool: self.pool.clone(),
             jetstream: self.jetstream.clone(),

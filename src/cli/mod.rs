@@ -15,6 +15,7 @@ pub(crate) mod database;
 mod dead_letters;
 mod dev;
 mod explain;
+mod export;
 mod import;
 mod locks;
 mod migrate;
@@ -89,6 +90,9 @@ enum Command {
     /// Take over what another system has, out of a CSV file.
     #[command(subcommand)]
     Import(import::Import),
+    /// Write what stands here into the CSV files that the imports take.
+    #[command(subcommand)]
+    Export(export::Export),
     /// Hold what another system says against what stands here; ends with 1 where they differ.
     Compare(compare::Compare),
     /// List, show or replay messages that could not be processed.
@@ -146,6 +150,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::Recover(command) => Box::pin(recover::run(command, &settings)).await,
             Command::Streams(command) => streams::run(command, &settings).await,
             Command::Import(command) => import::run(command, &settings).await,
+            Command::Export(command) => Box::pin(export::run(command, &settings)).await,
             Command::Compare(command) => compare::run(command, &settings).await,
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
             Command::Locks(command) => locks::run(&command, &settings).await,

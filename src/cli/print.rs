@@ -51,6 +51,11 @@ pub(super) fn bytes(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(printed.map_err(Unprinted)?)
 }
 
+/// How a command fails whose output could not be written to standard output.
+pub(super) fn unprinted(error: io::Error) -> anyhow::Error {
+    Unprinted(error).into()
+}
+
 /// Says something on standard error. Nothing depends on whether it is read.
 pub(super) fn note(text: impl Display) {
     drop(writeln!(io::stderr().lock(), "{}", visible::text(&text.to_string())));

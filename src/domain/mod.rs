@@ -31,7 +31,7 @@ pub use decision::{
     NewReservation, NewSlot, OrderChange, Outcome, Rejection, ReservationChange, Review, ReviewKind, ReviewSubject,
     Shortage, SlotChange, SlotStep, SlotView, StockChange, What,
 };
-pub use denial::{DENIED_ROWS, Denial, DeniedRow};
+pub use denial::{DENIED_ROWS, Denial, Denied, DeniedRow, DeniedSlot};
 pub use finding::{Finding, Place};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};

@@ -31,12 +31,14 @@ impl SlotHold {
 /// Who has a period.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Taken {
-    /// When the period ends, excluded.
-    pub to: Timestamp,
+    /// Of what, from when to when.
+    pub slot: AskedSlot,
     /// Whose it is.
     pub order: OrderKey,
     /// When the hold ends; none where it is confirmed.
     pub expires_at: Option<Timestamp>,
+    /// How many steps it has taken in the batch that is being decided.
+    pub steps: u32,
 }
 
 impl Taken {
@@ -51,10 +53,9 @@ impl Taken {
 pub struct SlotTable(HashMap<Resource, BTreeMap<Timestamp, Taken>>);
 
 impl SlotTable {
-    /// Puts a period in, which nobody may have.
-    pub fn insert(&mut self, slot: &AskedSlot, order: OrderKey, expires_at: Option<Timestamp>) {
-        let taken = Taken { to: slot.to, order, expires_at };
-        self.0.entry(slot.resource.clone()).or_default().insert(slot.from, taken);
+    /// Puts a period in, which nobody else may have.
+    pub fn insert(&mut self, taken: Taken) {
+        self.0.entry(taken.slot.resource.clone()).or_default().insert(taken.slot.from, taken);
     }
 
     /// Takes a period out, if it stands here.
@@ -67,7 +68,7 @@ impl SlotTable {
     /// Who has a part of this period, the latest first.
     pub fn in_the_way<'a>(&'a self, slot: &'a AskedSlot) -> impl Iterator<Item = &'a Taken> {
         let before_its_end = self.0.get(&slot.resource).into_iter().flat_map(|periods| periods.range(..slot.to).rev());
-        before_its_end.map(|(_, taken)| taken).take_while(|taken| taken.to > slot.from)
+        before_its_end.map(|(_, taken)| taken).take_while(|taken| taken.slot.to > slot.from)
     }
 }
 
@@ -88,12 +89,16 @@ mod tests {
         OrderKey { channel: Channel::new("web").unwrap(), order_ref: OrderRef::new(name).unwrap() }
     }
 
+    fn taken(slot: AskedSlot, name: &str, expires_at: Option<Timestamp>) -> Taken {
+        Taken { slot, order: order(name), expires_at, steps: 0 }
+    }
+
     #[test]
     fn a_period_is_in_the_way_where_it_shares_an_instant() {
         let mut table = SlotTable::default();
-        table.insert(&slot("room", 10, 11), order("a"), None);
-        table.insert(&slot("room", 11, 13), order("b"), None);
-        table.insert(&slot("other", 0, 24), order("c"), None);
+        table.insert(taken(slot("room", 10, 11), "a", None));
+        table.insert(taken(slot("room", 11, 13), "b", None));
+        table.insert(taken(slot("other", 0, 24), "c", None));
         let cases = [
             ((8, 10), ""),
             ((13, 20), ""),
@@ -115,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_hold_has_ended_at_its_end() {
-        let taken = |expires_at| Taken { to: at(1), order: order("a"), expires_at };
+        let taken = |expires_at| taken(slot("room", 0, 1), "a", expires_at);
         assert!(taken(Some(at(5))).is_due(at(5)));
         assert!(!taken(Some(at(6))).is_due(at(5)));
         assert!(!taken(None).is_due(at(5)));

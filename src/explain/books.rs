@@ -20,14 +20,6 @@ pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Resu
     let ids: Vec<i64> = story.lines.iter().map(|line| line.id).collect();
     let steps = explain::steps(snapshot, &ids).await?;
     story.events.extend(steps.iter().map(event));
-    if let Some(denial) = &story.denial {
-        story.was_rejected = steps.first().is_none_or(|step| step.at >= denial.at);
-        let what = if story.was_rejected { "rejected" } else { "not had again" };
-        let says = format!("{what}: {} (event {})", denial.reason.word(), denial.event_id);
-        let fields =
-            json!({ "outcome": "refused", "reason": denial.reason.word(), "event_id": denial.event_id.as_str() });
-        story.events.push(Event::new(denial.at, Source::Decision, says, fields));
-    }
     Ok(())
 }
 

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::story::{Story, clock};
-use crate::domain::{DeniedRow, Rejection, Stock, StockKey, Timestamp};
+use super::denied_slots::{self, RefusedSlot};
+use super::story::{Event, Source, Story, clock};
+use crate::domain::{Denial, DeniedRow, Rejection, Stock, StockKey, Timestamp};
 use crate::messages::WireTime;
 use crate::store::StoreError;
 use crate::store::explain::{self, HolderFacts};
@@ -27,6 +28,8 @@ pub struct Refused {
     pub reason: &'static str,
     /// The rows that could have served it.
     pub rows: Vec<RefusedRow>,
+    /// The slots that were another's.
+    pub slots: Vec<RefusedSlot>,
     /// For whoever asks: an answer to be sent on.
     pub says: String,
 }
@@ -74,12 +77,7 @@ impl Holder {
     fn says(&self, at: Timestamp) -> String {
         let Self(facts) = self;
         let whose = format!("{} by order {} of channel {}", facts.units, facts.order_ref, facts.channel);
-        let since = if facts.since == at {
-            "which was decided in the same instant and stood before it in the queue".to_owned()
-        } else {
-            format!("since {}", clock(facts.since))
-        };
-        format!("{whose}, {since}; {}", self.fate())
+        format!("{whose}, {}; {}", since(facts.since, at), self.fate())
     }
 
     /// What became of the units.
@@ -100,32 +98,59 @@ impl Holder {
     }
 }
 
+/// Since when somebody had what another was refused at `at`.
+pub(super) fn since(since: Timestamp, at: Timestamp) -> String {
+    if since == at {
+        return "which was decided in the same instant and stood before it in the queue".to_owned();
+    }
+    format!("since {}", clock(since))
+}
+
 pub(super) async fn read(snapshot: &mut PgConnection, story: &mut Story) -> Result<(), StoreError> {
     let Some(denial) = story.denial.take() else { return Ok(()) };
-    let holders = if denial.rows.is_empty() { Vec::new() } else { explain::holders(snapshot, &denial, NAMED).await? };
-    let keys: Vec<&StockKey> = denial.rows.iter().map(|row| &row.key).collect();
+    let was_rejected = story.first_decision().is_none_or(|first| first >= denial.at);
+    story.events.push(event(&denial, was_rejected));
+    let rows = rows(snapshot, &denial).await?;
+    let slots = denied_slots::read(snapshot, &denial).await?;
+    let mut says = format!(
+        "Order {} of channel {} {} at {}: {}.",
+        story.order.order_ref,
+        story.order.channel,
+        if was_rejected { "could not be held" } else { "could not have its goods again" },
+        clock(denial.at),
+        sentence(denial.reason)
+    );
+    for said in rows.iter().map(|row| row.says(denial.at)).chain(slots.iter().map(|slot| slot.says(denial.at))) {
+        write!(says, "\n{said}").expect("a string takes all");
+    }
+    let event_id = denial.event_id.to_string();
+    story.refused = Some(Refused { event_id, at: denial.at, reason: denial.reason.word(), rows, slots, says });
+    Ok(())
+}
+
+fn event(denial: &Denial, was_rejected: bool) -> Event {
+    let what = if was_rejected { "rejected" } else { "not had again" };
+    let says = format!("{what}: {} (event {})", denial.reason.word(), denial.event_id);
+    let fields = json!({ "outcome": "refused", "reason": denial.reason.word(), "event_id": denial.event_id.as_str() });
+    Event::new(denial.at, Source::Decision, says, fields)
+}
+
+/// The rows of a denial, with those who had units of them.
+async fn rows(snapshot: &mut PgConnection, denial: &Denial) -> Result<Vec<RefusedRow>, StoreError> {
+    let denied = &denial.by.rows;
+    if denied.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: Vec<&StockKey> = denied.iter().map(|row| &row.key).collect();
     let now = explain::figures(snapshot, &keys).await?;
-    let mut rows: Vec<RefusedRow> = denial.rows.iter().map(|row| RefusedRow::of(row, &now)).collect();
-    for holder in holders {
+    let mut rows: Vec<RefusedRow> = denied.iter().map(|row| RefusedRow::of(row, &now)).collect();
+    for holder in explain::holders(snapshot, denial, NAMED).await? {
         if let Some(row) = usize::try_from(holder.place).ok().and_then(|place| rows.get_mut(place)) {
             (row.holders_total, row.units_total) = (holder.holders, holder.units_of_all);
             row.holders.push(Holder(holder));
         }
     }
-    let mut says = format!(
-        "Order {} of channel {} {} at {}: {}.",
-        story.order.order_ref,
-        story.order.channel,
-        if story.was_rejected { "could not be held" } else { "could not have its goods again" },
-        clock(denial.at),
-        sentence(denial.reason)
-    );
-    for row in &rows {
-        write!(says, "\n{}", row.says(denial.at)).expect("a string takes all");
-    }
-    let event_id = denial.event_id.to_string();
-    story.refused = Some(Refused { event_id, at: denial.at, reason: denial.reason.word(), rows, says });
-    Ok(())
+    Ok(rows)
 }
 
 fn sentence(reason: Rejection) -> &'static str {
@@ -202,6 +227,7 @@ impl Refused {
         json!({
             "event_id": self.event_id, "at": WireTime(self.at), "reason": self.reason, "says": self.says,
             "rows": self.rows.iter().map(RefusedRow::document).collect::<Vec<_>>(),
+            "slots": self.slots.iter().map(RefusedSlot::document).collect::<Vec<_>>(),
         })
     }
 }

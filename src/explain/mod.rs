@@ -6,7 +6,7 @@
 //! - `slots`: its slots, and every step of them.
 //! - `money`: what gateways said of its payments, and what was required back.
 //! - `parcels`: what left shelves for it, and what came back.
-//! - `denial`: what it could not have, and who had it. Its text is an answer that a person can be sent.
+//! - `denial`: what it could not have, and who had it, slots by `denied_slots`. Its text is an answer that a person can be sent.
 //! - `told`: what the world was told, out of the outbox.
 //! - `kept`: what waits, what could not be processed, what a person was asked.
 //! - `inbound`: the messages themselves, as far as the streams still hold them.
@@ -16,6 +16,7 @@
 
 mod books;
 mod denial;
+mod denied_slots;
 mod inbound;
 mod kept;
 mod money;
@@ -26,6 +27,7 @@ mod story;
 mod told;
 
 pub use denial::{Holder, Refused, RefusedRow};
+pub use denied_slots::{RefusedSlot, SlotHolder};
 pub use shelf::{Shelf, shelf};
 pub use story::{Event, Source, Story};
 

@@ -97,8 +97,6 @@ pub struct Story {
     /// What could not be looked at, and why: a sentence each.
     pub unchecked: Vec<String>,
     pub(super) denial: Option<Denial>,
-    /// Whether nothing had ever been held when it was denied.
-    pub(super) was_rejected: bool,
     /// Events of the order: full subject and id.
     pub(super) known_events: Vec<(String, String)>,
 }
@@ -114,7 +112,6 @@ impl Story {
             events: Vec::new(),
             unchecked: Vec::new(),
             denial: None,
-            was_rejected: false,
             known_events: Vec::new(),
         }
     }
@@ -122,6 +119,11 @@ impl Story {
     /// Whether anything is known at all.
     pub fn is_known(&self) -> bool {
         self.facts.is_some() || !self.events.is_empty()
+    }
+
+    /// When its first line or slot took its first step, as far as it has been told.
+    pub(super) fn first_decision(&self) -> Option<Timestamp> {
+        self.events.iter().filter(|event| event.source == Source::Decision).map(|event| event.at).min()
     }
 
     pub(super) fn put_in_order(&mut self) {

@@ -12,6 +12,8 @@ use crate::store::resources::{self, ResourceRow};
 
 /// How many rows are written at once.
 const CHUNK: usize = 2_000;
+/// The columns of a file.
+pub const COLUMNS: [&str; 2] = ["resource", "name"];
 
 /// Reads a file: `resource,name`. The name may be empty. The rows come sorted by resource, the order in which they are locked everywhere.
 ///
@@ -22,7 +24,7 @@ pub fn read(file: &[u8]) -> Result<Rows<ResourceRow>, FileFault> {
         let name = name.given().map(|field| field.name(Text::new)).transpose()?;
         Ok(ResourceRow { resource: resource.name(Resource::new)?, name })
     };
-    let rows = Rows::read(file, ["resource", "name"], parse)?;
+    let rows = Rows::read(file, COLUMNS, parse)?;
     let mut rows = rows.once("this resource", |row| row.resource.clone());
     rows.good.sort_by(|(_, left), (_, right)| left.resource.cmp(&right.resource));
     Ok(rows)

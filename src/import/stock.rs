@@ -16,6 +16,9 @@ const CHUNK: usize = 2_000;
 /// The most units that a shelf may open with.
 const MAX_ON_HAND: Qty = 1_000_000_000;
 
+/// The columns of a file.
+pub const COLUMNS: [&str; 3] = ["sku", "warehouse", "on_hand"];
+
 /// A row of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
@@ -34,7 +37,7 @@ pub fn read(file: &[u8]) -> Result<Rows<Opening>, FileFault> {
         let key = StockKey { sku: sku.name(Sku::new)?, warehouse: warehouse.name(Warehouse::new)? };
         Ok(Opening { key, on_hand: on_hand.whole(0..=MAX_ON_HAND)? })
     };
-    let rows = Rows::read(file, ["sku", "warehouse", "on_hand"], parse)?;
+    let rows = Rows::read(file, COLUMNS, parse)?;
     let mut rows = rows.once("this sku in this warehouse", |opening| opening.key.clone());
     rows.good.sort_by(|(_, left), (_, right)| left.key.cmp(&right.key));
     Ok(rows)

@@ -18,7 +18,8 @@ use crate::store::{StoreError, stock};
 const CHUNK: usize = 2_000;
 /// The most units that may be kept from a channel.
 const MAX_SAFETY_STOCK: Qty = 1_000_000_000;
-const COLUMNS: [&str; 5] = ["warehouse", "channel", "external_warehouse_id", "priority", "safety_stock"];
+/// The columns of a file.
+pub const COLUMNS: [&str; 5] = ["warehouse", "channel", "external_warehouse_id", "priority", "safety_stock"];
 
 /// Reads a file: `warehouse,channel,external_warehouse_id,priority,safety_stock`. The last three may be empty: no marketplace, 0, the
 /// channel's own setting.

@@ -13,10 +13,11 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::{Condition, Readiness};
 use crate::config::Database;
 use crate::domain::{Channel, OrderKey, OrderRef, Sku, Warehouse};
 use crate::messages::{self, WireTime};
-use crate::store::query::{self, OrderLine, StockRow};
+use crate::store::query::{self, OrderPart, StockRow};
 use crate::store::{self, Pool, StoreError};
 use crate::topology::Topology;
 
@@ -26,6 +27,8 @@ const NAME: &str = "lastunit";
 const CONNECTIONS: u32 = 2;
 /// Questions of one kind that are worked on at once. Those beyond wait.
 const AT_ONCE: usize = 4;
+/// What the program's readiness calls it.
+pub const CONDITION: &str = "queries";
 /// How long a question may take.
 const ANSWER_WITHIN: Duration = Duration::from_secs(3);
 /// How long to wait before the service is begun again.
@@ -38,6 +41,8 @@ const LONGEST: usize = 4 * 1024;
 pub struct Query {
     client: async_nats::Client,
     subjects: [String; 2],
+    /// A question to the broker that this program may ask whatever else it may.
+    probe: String,
     reply_prefixes: Vec<String>,
     pool: Pool,
 }
@@ -84,7 +89,8 @@ impl Query {
     ) -> Result<Self, sqlx::Error> {
         let database = Database { max_connections: CONNECTIONS, ..database.clone() };
         let subjects = ["order", "stock"].map(|about| topology.published(&format!("lastunit.query.{about}")));
-        Ok(Self { client, subjects, reply_prefixes, pool: store::connect(&database)? })
+        let probe = format!("$JS.API.STREAM.INFO.{}", topology.stream_name("RESERVATIONS"));
+        Ok(Self { client, subjects, probe, reply_prefixes, pool: store::connect(&database)? })
     }
 
     async fn order(&self, question: &[u8]) -> Result<Value, Fault> {
@@ -93,12 +99,12 @@ impl Query {
         let order_ref = OrderRef::new(&question.order_ref).map_err(|fault| invalid("order_ref", &fault))?;
         let order = OrderKey { channel, order_ref };
         let mut connection = self.pool.acquire().await.map_err(StoreError::from)?;
-        let lines = query::order(&mut connection, &order).await?;
-        let Some(first) = lines.first() else {
+        let parts = query::order(&mut connection, &order).await?;
+        let Some(first) = parts.first() else {
             let OrderKey { channel, order_ref } = &order;
             return Err(Fault::new("not_found", format!("no order {order_ref} of channel {channel} is known")));
         };
-        Ok(order_state(&order, first, &lines))
+        Ok(order_state(&order, first, &parts))
     }
 
     async fn stock(&self, question: &[u8]) -> Result<Value, Fault> {
@@ -156,19 +162,27 @@ impl Query {
         endpoint.for_each_concurrent(AT_ONCE, |request| self.answer(about, request)).await;
     }
 
-    /// Answers until `stop`, or until the service's subscriptions end.
-    async fn serve_all(&self, stop: &CancellationToken) -> Result<(), async_nats::Error> {
+    /// Answers until `stop`, or until the service's subscriptions end. Says in `readiness` from when on questions are answered.
+    async fn serve_all(&self, readiness: &Readiness, stop: &CancellationToken) -> Result<(), async_nats::Error> {
         let builder =
             self.client.service_builder().description("what stands there now: orders and stock").queue_group(NAME);
         let service = builder.start(NAME, env!("CARGO_PKG_VERSION")).await?;
         let [order, stock] = &self.subjects;
         let order = service.endpoint_builder().name("order").add(order.clone()).await?;
         let stock = service.endpoint_builder().name("stock").add(stock.clone()).await?;
-        tokio::select! {
-            _ = futures::future::join(self.serve(About::Order, order), self.serve(About::Stock, stock)) => {}
-            () = stop.cancelled() => {}
-        }
-        service.stop().await
+        // The broker takes what a connection says in order: once it answers this, it has heard of the subscriptions.
+        let heard = async {
+            self.client.request(self.probe.clone(), "".into()).await?;
+            readiness.set(CONDITION, Condition::Ready);
+            // From here on it is one of the others that ends this.
+            std::future::pending::<Result<(), async_nats::RequestError>>().await
+        };
+        let ended = tokio::select! {
+            _ = futures::future::join(self.serve(About::Order, order), self.serve(About::Stock, stock)) => Ok(()),
+            not_heard = heard => not_heard.map_err(Into::into),
+            () = stop.cancelled() => Ok(()),
+        };
+        service.stop().await.and(ended)
     }
 }
 
@@ -178,14 +192,15 @@ enum About {
     Stock,
 }
 
-/// Answers until `stop`.
-pub async fn run(query: Query, stop: CancellationToken) {
+/// Answers until `stop`, and keeps `readiness` from saying that the program is ready while nobody is subscribed to the questions.
+pub async fn run(query: Query, readiness: Readiness, stop: CancellationToken) {
     loop {
-        let ended = query.serve_all(&stop).await;
+        let ended = query.serve_all(&readiness, &stop).await;
         if stop.is_cancelled() {
             break;
         }
         tracing::warn!(ended = ?ended.err(), "questions are not answered; the service is begun again");
+        readiness.set(CONDITION, Condition::not("questions over NATS are not answered"));
         tokio::select! {
             () = tokio::time::sleep(PAUSE) => {}
             () = stop.cancelled() => break,
@@ -219,17 +234,10 @@ fn invalid(field: &str, fault: &impl std::fmt::Display) -> Fault {
     Fault::new("invalid_field", format!("{field} {fault}"))
 }
 
-fn order_state(order: &OrderKey, row: &OrderLine, lines: &[OrderLine]) -> Value {
-    let line = |line: &OrderLine| {
-        let sku = line.sku.as_ref()?;
-        Some(json!({
-            "sku": sku, "warehouse": line.warehouse, "qty": line.qty, "shipped_qty": line.shipped_qty,
-            "returned_qty": line.returned_qty, "state": line.line_state,
-        }))
-    };
+fn order_state(order: &OrderKey, row: &OrderPart, parts: &[OrderPart]) -> Value {
     let mut state = json!({
         "channel": order.channel.as_str(), "order_ref": order.order_ref.as_str(), "state": row.state,
-        "payment": row.payment_mode, "lines": lines.iter().filter_map(line).collect::<Vec<_>>(),
+        "payment": row.payment_mode, "lines": parts.iter().filter_map(line).collect::<Vec<_>>(),
         "created_at": WireTime(row.created_at),
     });
     if let Some(amount) = row.total_amount {
@@ -242,6 +250,19 @@ fn order_state(order: &OrderKey, row: &OrderLine, lines: &[OrderLine]) -> Value 
         state["reason"] = json!(reason);
     }
     state
+}
+
+/// A line or a slot as the events have it; none where the order has neither.
+fn line(part: &OrderPart) -> Option<Value> {
+    if let Some(sku) = &part.sku {
+        return Some(json!({
+            "sku": sku, "warehouse": part.warehouse, "qty": part.qty, "shipped_qty": part.shipped_qty,
+            "returned_qty": part.returned_qty, "state": part.part_state,
+        }));
+    }
+    let resource = part.resource.as_ref()?;
+    let (from, to) = (part.begins.map(WireTime), part.ends.map(WireTime));
+    Some(json!({ "resource": resource, "from": from, "to": to, "state": part.part_state }))
 }
 
 fn stock_row(row: &StockRow) -> Value {

@@ -279,12 +279,49 @@ pub async fn holders(
     denial: &Denial,
     limit: i64,
 ) -> Result<Vec<HolderFacts>, StoreError> {
+    let rows = &denial.by.rows;
     Ok(sqlx::query_as(include_str!("explain_holders.sql"))
-        .bind(denial.rows.iter().map(|row| row.key.sku.as_str()).collect::<Vec<_>>())
-        .bind(denial.rows.iter().map(|row| row.key.warehouse.as_str()).collect::<Vec<_>>())
-        .bind(denial.rows.iter().map(|row| i64::from(row.steps)).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.key.sku.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.key.warehouse.as_str()).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| i64::from(row.steps)).collect::<Vec<_>>())
         .bind(denial.at)
         .bind(limit)
+        .fetch_all(connection)
+        .await?)
+}
+
+/// What became of a slot that was in the way of another order's at a moment.
+#[derive(Debug, sqlx::FromRow)]
+pub struct SlotHolderFacts {
+    /// Which of the slots that were asked for, counted from 0.
+    pub place: i64,
+    /// What it was then.
+    pub state_then: String,
+    /// Since when its order had it.
+    pub since: Timestamp,
+    /// What it is now.
+    pub state_now: String,
+    /// When the order's hold ends, or ended.
+    pub expires_at: Option<Timestamp>,
+    /// When it was first given back after that moment.
+    pub ended_at: Option<Timestamp>,
+    /// What it was from then on.
+    pub ended_as: Option<String>,
+    /// Why.
+    pub ended_why: Option<String>,
+}
+
+/// What was, and what became, of the slots that were in the way of a denial.
+pub async fn slot_holders(connection: &mut PgConnection, denial: &Denial) -> Result<Vec<SlotHolderFacts>, StoreError> {
+    let slots = &denial.by.slots;
+    Ok(sqlx::query_as(include_str!("explain_slot_holders.sql"))
+        .bind(slots.iter().map(|slot| slot.order.channel.as_str()).collect::<Vec<_>>())
+        .bind(slots.iter().map(|slot| slot.order.order_ref.as_str()).collect::<Vec<_>>())
+        .bind(slots.iter().map(|slot| slot.taken.resource.as_str()).collect::<Vec<_>>())
+        .bind(slots.iter().map(|slot| slot.taken.from).collect::<Vec<_>>())
+        .bind(slots.iter().map(|slot| slot.taken.to).collect::<Vec<_>>())
+        .bind(slots.iter().map(|slot| i64::from(slot.steps)).collect::<Vec<_>>())
+        .bind(denial.at)
         .fetch_all(connection)
         .await?)
 }

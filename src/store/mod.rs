@@ -13,6 +13,7 @@ mod denials;
 pub mod doubts;
 pub mod due;
 pub mod explain;
+pub mod exported;
 pub mod fault;
 pub mod generations;
 pub mod horizon;

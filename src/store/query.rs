@@ -5,9 +5,9 @@ use sqlx::PgConnection;
 use super::StoreError;
 use crate::domain::{OrderKey, Timestamp};
 
-/// A line of an order with the order's own columns; an order without lines is one row without a line.
+/// A line or a slot of an order with the order's own columns; an order without either is one row without them.
 #[derive(Debug, sqlx::FromRow)]
-pub struct OrderLine {
+pub struct OrderPart {
     /// What became of the order.
     pub state: String,
     /// How it is paid.
@@ -22,22 +22,28 @@ pub struct OrderLine {
     pub created_at: Timestamp,
     /// When its hold ends.
     pub expires_at: Option<Timestamp>,
-    /// What; none where the order has no lines.
+    /// Of a line: what.
     pub sku: Option<String>,
-    /// Where.
+    /// Of a line: where.
     pub warehouse: Option<String>,
-    /// Units, less what was cancelled in part.
+    /// Of a line: units, less what was cancelled in part.
     pub qty: Option<i64>,
-    /// Units that left the shelf.
+    /// Of a line: units that left the shelf.
     pub shipped_qty: Option<i64>,
-    /// Units that came back.
+    /// Of a line: units that came back.
     pub returned_qty: Option<i64>,
-    /// What became of the line.
-    pub line_state: Option<String>,
+    /// Of a slot: of what.
+    pub resource: Option<String>,
+    /// Of a slot: from when.
+    pub begins: Option<Timestamp>,
+    /// Of a slot: to when, excluded.
+    pub ends: Option<Timestamp>,
+    /// What became of the line or slot.
+    pub part_state: Option<String>,
 }
 
-/// The order's lines in order; none where the order is not known.
-pub async fn order(connection: &mut PgConnection, order: &OrderKey) -> Result<Vec<OrderLine>, StoreError> {
+/// The order's lines in order, then its slots; nothing where the order is not known.
+pub async fn order(connection: &mut PgConnection, order: &OrderKey) -> Result<Vec<OrderPart>, StoreError> {
     let asked = sqlx::query_as(include_str!("query_order.sql"));
     Ok(asked.bind(order.channel.as_str()).bind(order.order_ref.as_str()).fetch_all(connection).await?)
 }

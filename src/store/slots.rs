@@ -9,7 +9,7 @@ use super::orders::key;
 use super::{Locking, StoreError, changed_all};
 use crate::domain::{
     AskedSlot, EventId, LineId, NewSlot, OrderKey, ReservationState, Resource, SlotChange, SlotHold, SlotStep,
-    SlotTable, Timestamp,
+    SlotTable, Taken, Timestamp,
 };
 
 /// Locked resources, and the database's clock after the last lock.
@@ -69,7 +69,8 @@ pub async fn taken(connection: &mut PgConnection, wanted: &BTreeSet<AskedSlot>) 
         .await?;
     for row in rows {
         let slot = AskedSlot { resource: Resource::stored(&row.resource), from: row.begins, to: row.ends };
-        table.insert(&slot, key(&row.channel, &row.order_ref), row.expires_at);
+        let order = key(&row.channel, &row.order_ref);
+        table.insert(Taken { slot, order, expires_at: row.expires_at, steps: 0 });
     }
     Ok(table)
 }

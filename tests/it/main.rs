@@ -9,6 +9,7 @@ mod audit;
 mod cases;
 mod dev;
 mod dev_command;
+mod export;
 #[cfg(feature = "failpoints")]
 mod faults;
 mod import;

@@ -13,7 +13,7 @@ use crate::domain::names::{Channel, EventId, Resource, Sku, Warehouse};
 use crate::domain::order::{Order, OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use crate::domain::payment::{PaymentKey, RefundReason, RefundRequired};
 use crate::domain::shipment::{FiledShipment, ParcelLine};
-use crate::domain::slot::{SlotHold, SlotTable};
+use crate::domain::slot::{SlotHold, SlotTable, Taken};
 use crate::domain::snapshot::{Known, Policy};
 use crate::domain::stock::{Stock, StockKey, StockTable};
 use crate::domain::{Qty, Timestamp};
@@ -134,6 +134,8 @@ pub(super) struct Ledger {
     /// Rows that the transaction made and that no command has needed yet.
     spare: HashSet<StockKey>,
     touched: BTreeMap<StockKey, Touched>,
+    /// How many steps each slot has taken.
+    slot_steps: HashMap<LineId, u32>,
     new_lines: usize,
     new_slots: usize,
     decision: Decision,
@@ -154,6 +156,7 @@ impl Ledger {
             known,
             spare: made,
             touched: BTreeMap::new(),
+            slot_steps: HashMap::new(),
             new_lines: 0,
             new_slots: 0,
             decision: Decision::default(),
@@ -301,9 +304,11 @@ impl Ledger {
         expires_at: Option<Timestamp>,
         why: &Why<'_>,
     ) {
+        let steps = self.slot_steps.entry(hold.id).or_default();
+        *steps += 1;
         if hold.state.is_live() {
             let expires_at = expires_at.filter(|_| hold.state == ReservationState::Held);
-            self.slots.insert(&hold.slot, order.clone(), expires_at);
+            self.slots.insert(Taken { slot: hold.slot.clone(), order: order.clone(), expires_at, steps: *steps });
         } else {
             self.slots.remove(&hold.slot);
         }

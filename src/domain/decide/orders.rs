@@ -10,7 +10,7 @@ use crate::domain::command::{AskedLine, CancelLine, CancelOrder, CreateOrder, Ev
 use crate::domain::decision::{
     Answer, AnswerReason, Outcome, Rejection, Review, ReviewKind, ReviewSubject, Shortage, What,
 };
-use crate::domain::denial::{Denial, DeniedRow};
+use crate::domain::denial::{Denial, Denied};
 use crate::domain::names::Warehouse;
 use crate::domain::order::{OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
 use crate::domain::refusal::{Reason, Refusal};
@@ -32,10 +32,10 @@ impl Ask<'_> {
         entry.answer(Some(self.index), Some(self.event.id.clone()))
     }
 
-    /// Notes what the order could not have, and how the rows stand that it could have come from.
-    pub fn deny(&self, entry: &mut Entry, reason: Rejection, rows: Vec<DeniedRow>) {
+    /// Notes what the order could not have, and what stands in its way.
+    pub fn deny(&self, entry: &mut Entry, reason: Rejection, by: Denied) {
         let (event_id, at) = (self.event.id.clone(), self.rules.now);
-        entry.denial = Some(Denial { event_id, at, reason, rows });
+        entry.denial = Some(Denial { event_id, at, reason, by });
     }
 
     pub(super) fn tell_present(&self, entry: &Entry, ledger: &mut Ledger) -> Outcome {
@@ -89,18 +89,18 @@ fn serve(create: &CreateOrder, rules: &Rules<'_>, ledger: &mut Ledger) -> Result
     };
     let unknown = short_of(&|line| !ledger.knows_sku(&line.sku));
     if !unknown.is_empty() {
-        return Err((Rejection::UnknownSku, unknown, Vec::new()));
+        return Err((Rejection::UnknownSku, unknown, Denied::default()));
     }
     let nowhere = short_of(&|line| line.warehouse.as_ref().is_some_and(|named| !ledger.knows_warehouse(named)));
     if !nowhere.is_empty() {
-        return Err((Rejection::UnknownWarehouse, nowhere, Vec::new()));
+        return Err((Rejection::UnknownWarehouse, nowhere, Denied::default()));
     }
     let undefined = slots::unknown(create, ledger);
     if !undefined.is_empty() {
-        return Err((Rejection::UnknownResource, undefined, Vec::new()));
+        return Err((Rejection::UnknownResource, undefined, Denied::default()));
     }
     if !rules.policy.accept_orders {
-        return Err((Rejection::NotAccepting, Vec::new(), Vec::new()));
+        return Err((Rejection::NotAccepting, Vec::new(), Denied::default()));
     }
     let wanted: Vec<Wanted<'_>> = create
         .lines
@@ -112,22 +112,22 @@ fn serve(create: &CreateOrder, rules: &Rules<'_>, ledger: &mut Ledger) -> Result
     together(chosen, taken, ledger)
 }
 
-/// Why an order has nothing: the reason, all that is missing, and how the rows stand that it could have come from.
-pub(super) type Missing = (Rejection, Vec<Shortage>, Vec<DeniedRow>);
+/// Why an order has nothing: the reason, all that is missing, and what stands in its way.
+pub(super) type Missing = (Rejection, Vec<Shortage>, Denied);
 
 /// Units and slots, all or nothing. Everything that is missing is named; units give the reason where they are among it.
 fn together(
     chosen: Result<Vec<Warehouse>, Short>,
-    taken: Vec<Shortage>,
+    taken: slots::Missing,
     ledger: &mut Ledger,
 ) -> Result<Vec<Warehouse>, Missing> {
     match chosen {
-        Ok(warehouses) if taken.is_empty() => Ok(warehouses),
-        Ok(_) => Err((Rejection::SlotTaken, taken, Vec::new())),
+        Ok(warehouses) if taken.shortages.is_empty() => Ok(warehouses),
+        Ok(_) => Err((Rejection::SlotTaken, taken.shortages, Denied { rows: Vec::new(), slots: taken.denied })),
         Err(short) => {
             ledger.fell_short(short.rows);
-            let shortages = short.shortages.into_iter().chain(taken).collect();
-            Err((Rejection::InsufficientStock, shortages, short.denied))
+            let shortages = short.shortages.into_iter().chain(taken.shortages).collect();
+            Err((Rejection::InsufficientStock, shortages, Denied { rows: short.denied, slots: taken.denied }))
         }
     }
 }
@@ -208,7 +208,7 @@ fn prolong(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Le
 /// Every line and slot that was not cancelled, or none.
 fn have_again(ask: &Ask<'_>, renew: &RenewOrder, entry: &mut Entry, ledger: &mut Ledger) -> Outcome {
     if !ask.rules.policy.accept_orders {
-        ask.deny(entry, Rejection::NotAccepting, Vec::new());
+        ask.deny(entry, Rejection::NotAccepting, Denied::default());
         let reason = Some(AnswerReason::Rejected(Rejection::NotAccepting));
         let answer = Answer { what: What::Expired, reason, ..entry.present(ask.index, ask.event) };
         return Outcome::Answered(ledger.tell(answer));

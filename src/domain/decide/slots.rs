@@ -3,7 +3,9 @@
 use super::ledger::{Entry, Ledger, Rules, Why};
 use crate::domain::command::{AskedSlot, CancelLine, CancelOrder, CreateOrder};
 use crate::domain::decision::{Decision, LineId, NewSlot, Shortage, SlotChange};
+use crate::domain::denial::{DENIED_ROWS, DeniedSlot};
 use crate::domain::order::ReservationState;
+use crate::domain::slot::Taken;
 
 /// Slots of resources that are not known.
 pub(super) fn unknown(create: &CreateOrder, ledger: &Ledger) -> Vec<Shortage> {
@@ -11,24 +13,37 @@ pub(super) fn unknown(create: &CreateOrder, ledger: &Ledger) -> Vec<Shortage> {
     unknown.cloned().map(Shortage::Slot).collect()
 }
 
-/// Those of the slots that somebody has, or a part of them. Where it is a hold that has ended, its order is remembered.
+/// Slots that cannot be had.
+pub(super) struct Missing {
+    pub shortages: Vec<Shortage>,
+    /// Who has the first of them.
+    pub denied: Vec<DeniedSlot>,
+}
+
+/// Those of the slots that somebody has, or a part of them, and who. Where it is a hold that has ended, its order is remembered.
 pub(super) fn missing<'a>(
     wanted: impl Iterator<Item = &'a AskedSlot>,
     rules: &Rules<'_>,
     ledger: &mut Ledger,
-) -> Vec<Shortage> {
-    let mut missing = Vec::new();
+) -> Missing {
+    let mut missing = Missing { shortages: Vec::new(), denied: Vec::new() };
     let mut overdue = Vec::new();
     for slot in wanted {
-        let mut in_the_way = ledger.slots.in_the_way(slot).peekable();
-        if in_the_way.peek().is_none() {
+        let in_the_way: Vec<&Taken> = ledger.slots.in_the_way(slot).collect();
+        if in_the_way.is_empty() {
             continue;
         }
-        overdue.extend(in_the_way.filter(|taken| taken.is_due(rules.now)).map(|taken| taken.order.clone()));
-        missing.push(Shortage::Slot(slot.clone()));
+        overdue.extend(in_the_way.iter().filter(|taken| taken.is_due(rules.now)).map(|taken| taken.order.clone()));
+        let room = DENIED_ROWS - missing.denied.len();
+        missing.denied.extend(in_the_way.into_iter().rev().take(room).map(|taken| denied(slot, taken)));
+        missing.shortages.push(Shortage::Slot(slot.clone()));
     }
     ledger.found_overdue(overdue);
     missing
+}
+
+fn denied(asked: &AskedSlot, taken: &Taken) -> DeniedSlot {
+    DeniedSlot { asked: asked.clone(), taken: taken.slot.clone(), order: taken.order.clone(), steps: taken.steps }
 }
 
 /// Takes the slots of a new order, which are free.

@@ -9,7 +9,8 @@ use crate::import::rows::Field;
 use crate::import::{BadRow, FileFault, Rows};
 use crate::messages::parse_instant;
 
-const COLUMNS: [&str; 7] = ["channel", "order_ref", "sku", "warehouse", "qty", "state", "expires_at"];
+/// The columns of a file.
+pub const COLUMNS: [&str; 7] = ["channel", "order_ref", "sku", "warehouse", "qty", "state", "expires_at"];
 /// The most units of a line, as in a message.
 const MAX_QTY: Qty = 1_000_000;
 /// The most lines of an order, as in a message.

@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use sqlx::PgConnection;
 
-pub use file::{File, MovedLine, MovedOrder, Standing, read};
+pub use file::{COLUMNS, File, MovedLine, MovedOrder, Standing, read};
 
 use self::plan::Taken;
 use super::{BadRows, Report};

@@ -1,9 +1,7 @@
 //! Neither the tables nor the findings are ever in memory.
 
-use std::fs;
 use std::time::Duration;
 
-use lastunit::dev::Patience;
 use serde_json::json;
 use sqlx::AssertSqlSafe;
 
@@ -40,18 +38,7 @@ async fn fill(shop: &Shop, from: i64, to: i64) {
 /// The most memory that the command had at any time, in KiB, its exit code, and how many findings it printed.
 async fn peak(launch: &Launch) -> (i64, Option<i32>, usize) {
     let mut program = launch.start(&["audit"]).await;
-    let path = format!("/proc/{}/status", program.pid());
-    let patience = Patience::new("the audit to end", Duration::from_mins(2));
-    let mut peak = 0;
-    let status = loop {
-        let said = fs::read_to_string(&path).unwrap_or_default();
-        let line = said.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
-        peak = peak.max(line.unwrap_or(0));
-        match program.ended() {
-            Some(status) => break status,
-            None => patience.pause().await.unwrap(),
-        }
-    };
+    let (peak, status) = program.peak(Duration::from_mins(2)).await;
     (peak, status.code(), program.stdout().lines().filter(|line| line.starts_with("invariant ")).count())
 }
 

@@ -187,7 +187,11 @@ const STATEMENTS: [Statement; 110] = [
         "bigint[], text[], bigint[], text[], text[], bigint[], boolean[], timestamptz[], bigint[], bigint[], bigint[], bigint[]",
         &[("reservation", &["id"])],
     ),
-    statement("query_order", "text, text", &[ORDER, ("reservation", &["channel", "order_ref"])]),
+    statement(
+        "query_order",
+        "text, text",
+        &[ORDER, ("reservation", &["channel", "order_ref"]), ("slot_hold", &["channel", "order_ref"])],
+    ),
     statement("query_stock", "text, text", &[STOCK_OF_SKU]),
     statement("reviews_kept", "bigint", &[("waiting_message", &["review_id"])]),
     statement("reviews_list", "bigint, boolean, text, bigint", &[REVIEW]),
@@ -260,8 +264,8 @@ const SWEEPS: [Statement; 4] = [
     statement("waiting_wakeable", "bigint", &[("waiting_message", &[]), ORDER]),
 ];
 
-/// What the audit and reports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 17] = [
+/// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
+const AUDIT: [Statement; 22] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -278,11 +282,16 @@ const AUDIT: [Statement; 17] = [
     statement("audit_7_versions", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("exported_lines", "", &[]),
+    statement("exported_resources", "", &[]),
+    statement("exported_slots", "", &[]),
+    statement("exported_stock", "", &[]),
+    statement("exported_warehouses", "", &[]),
     statement("report_holds", "timestamptz, text", &[]),
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
-const WHY: [Statement; 19] = [
+const WHY: [Statement; 20] = [
     statement("explain_dead", "bytea", &[]),
     statement("explain_figures", "text[], text[]", &[]),
     statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
@@ -294,6 +303,11 @@ const WHY: [Statement; 19] = [
     statement("explain_refunds", "text, text", &[]),
     statement("explain_reviews", "text, text, text[]", &[]),
     statement("explain_row_steps", "text, text, timestamptz, bigint", &[]),
+    statement(
+        "explain_slot_holders",
+        "text[], text[], text[], timestamptz[], timestamptz[], bigint[], timestamptz",
+        &[],
+    ),
     statement("explain_slot_steps", "bigint[]", &[]),
     statement("explain_slots", "text, text", &[]),
     statement("explain_steps", "bigint[]", &[]),

@@ -188,6 +188,23 @@ impl Program {
         }
     }
 
+    /// Waits for its end, and returns the most memory that it had at any time, in KiB, as far as it was looked at.
+    pub async fn peak(&mut self, limit: Duration) -> (i64, ExitStatus) {
+        let path = format!("/proc/{}/status", self.pid());
+        let patience = Patience::new("the command to end", limit);
+        let mut peak = 0;
+        loop {
+            let said = fs::read_to_string(&path).unwrap_or_default();
+            let line =
+                said.lines().find_map(|line| line.strip_prefix("VmHWM:")?.strip_suffix("kB")?.trim().parse().ok());
+            peak = peak.max(line.unwrap_or(0));
+            match self.ended() {
+                Some(status) => return (peak, status),
+                None => patience.pause().await.unwrap(),
+            }
+        }
+    }
+
     /// `kill -9`.
     pub async fn kill(&mut self) {
         self.process.signal(Signal::SIGKILL).unwrap();

@@ -13,8 +13,8 @@ use crate::domain::decide::{Batch, decide};
 use crate::domain::{
     Answer, Channel, Command, Condition, Decision, Digest, EventKey, HoldBounds, JournalEntry, Kind, Known, LineId,
     Order, OrderKey, OrderRow, OrderState, Outcome, ParcelLine, Payment, PaymentKey, PaymentPolicy, Policy, Qty,
-    Reservation, Resource, ReviewSubject, ShipmentKey, SlotHold, SlotStep, SlotTable, Snapshot, Stock, StockKey, Text,
-    Timestamp, Warehouse,
+    Reservation, Resource, ReviewSubject, ShipmentKey, SlotHold, SlotStep, SlotTable, Snapshot, Stock, StockKey, Taken,
+    Text, Timestamp, Warehouse,
 };
 use picture::brief;
 pub(super) use picture::said;
@@ -295,8 +295,8 @@ impl World {
         let mut table = SlotTable::default();
         for (key, order) in &self.orders {
             for hold in order.slots.iter().filter(|hold| hold.state.is_live()) {
-                let end = order.stored.expires_at.filter(|_| hold.state == Held);
-                table.insert(&hold.slot, key.clone(), end);
+                let expires_at = order.stored.expires_at.filter(|_| hold.state == Held);
+                table.insert(Taken { slot: hold.slot.clone(), order: key.clone(), expires_at, steps: 0 });
             }
         }
         table

@@ -115,6 +115,53 @@ async fn what_has_to_wait_is_left_alone() {
     stage.close().await;
 }
 
+/// What is kept with a review is not asked about once more as what waits too long; and what was asked about as waiting too long still ends as its order does.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_message_is_asked_about_once_and_a_late_hold_still_ends() {
+    let mut stage = Stage::open().await;
+    let shop = &stage.shop;
+    shop.count("A", "main", 5).await;
+    shop.count("A", "far", 0).await;
+    let held = async |id: &str| shop.ask("order.created.web", order(id, id, "A")).await;
+    // Kept from the first, and kept after it had waited for its order.
+    held("1").await;
+    shop.say("inventory.counted.main", json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 0 }] })).await;
+    shop.say("shipment.dispatched.far", parcel("elsewhere", "S-1", "1", &[("A", 1)])).await;
+    shop.waiting(2).await;
+    let paid = json!({ "event_id": "p1", "payment_id": "P1", "channel": "web", "order_ref": "1" });
+    shop.say("payment.succeeded.stripe", paid).await;
+    shop.settled().await;
+    assert_eq!(shop.number("SELECT count(*) FROM waiting_message WHERE review_id IS NOT NULL").await, 2);
+    // The last to wait, for an order that is held: when this is asked about, all others were looked at.
+    held("2").await;
+    shop.say("shipment.dispatched.main", parcel("early", "S-2", "2", &[("A", 1)])).await;
+    shop.waiting(3).await;
+    shop.settled().await;
+    let asked = ["count_below_reserved", "shipped_elsewhere"];
+    assert_eq!(shop.reviews_opened().await, asked);
+
+    assert_eq!(stage.program.terminate().await, Some(0));
+    stage.restart_with(stage.launch.clone().config("waiting.max_s = 1")).await;
+    let shop = &stage.shop;
+    wait_until("a person to be asked", PATIENCE, async || {
+        shop.number("SELECT count(*) FROM review_item WHERE kind = 'waited_too_long'").await > 0
+    })
+    .await;
+    shop.settled().await;
+    assert_eq!(shop.reviews_opened().await, [asked[0], asked[1], "waited_too_long"]);
+    assert_eq!(shop.number("SELECT count(*) FROM waiting_message WHERE review_id IS NOT NULL AND overdue").await, 0);
+    let about = "SELECT subject ->> 'event_id' FROM review_item WHERE kind = 'waited_too_long'";
+    assert_eq!(shop.text(about).await.as_deref(), Some("early"));
+
+    shop.end_hold("2").await;
+    shop.waiting(2).await;
+    shop.settled().await;
+    assert_eq!(shop.dead().await, [("over_shipment".to_owned(), "early".to_owned())]);
+    assert_eq!(shop.reviews_opened().await, [asked[0], asked[1], "waited_too_long", "shipped_without_hold"]);
+    assert_eq!(shop.shelf("A", "main").await, (5, 1));
+    stage.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn money_sends_off_the_parcels_of_its_order_in_the_same_transaction() {
     let stage = Stage::open().await;

@@ -5,6 +5,7 @@ mod orders;
 mod queries;
 mod reviews;
 mod shelves;
+mod slots;
 
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use async_nats::{Client, Message, RequestErrorKind};
+use async_nats::{Client, Message};
 use futures::StreamExt;
 use serde_json::{Value, json};
 
@@ -14,16 +14,9 @@ async fn ask(client: &Client, subject: &str, question: Value) -> (Message, Value
 }
 
 async fn ask_raw(client: &Client, subject: &str, question: Vec<u8>) -> (Message, Value) {
-    // Right after it is ready the program may not listen yet.
-    let asking = async {
-        loop {
-            match client.request(subject.to_owned(), question.clone().into()).await {
-                Err(error) if error.kind() == RequestErrorKind::NoResponders => tokio::task::yield_now().await,
-                answered => break answered.unwrap(),
-            }
-        }
-    };
-    let answer = tokio::time::timeout(PATIENCE, asking).await.expect("an answer");
+    // Asked once: who says that it is ready listens.
+    let asking = client.request(subject.to_owned(), question.into());
+    let answer = tokio::time::timeout(PATIENCE, asking).await.expect("in time").expect("an answer");
     let body = serde_json::from_slice(&answer.payload).unwrap();
     (answer, body)
 }
@@ -157,6 +150,28 @@ async fn with_a_prefix_the_subjects_bear_it() {
     let (_, body) = ask(&client, "lastunit.query.stock", json!({ "sku": "A" })).await;
     assert_eq!(body["rows"][0]["on_hand"], 5);
     drop(second);
+    stage.close().await;
+}
+
+/// In the order in which the events have them: lines, then slots.
+#[tokio::test(flavor = "multi_thread")]
+async fn slots_are_told_as_the_events_have_them() {
+    let stage = Stage::open().await;
+    let shop = &stage.shop;
+    shop.count("A", "main", 5).await;
+    sqlx::query("INSERT INTO slot_resource (resource) VALUES ('room'), ('hall')").execute(&shop.db).await.unwrap();
+    let slot =
+        |resource: &str| json!({ "resource": resource, "from": "2099-01-01T10:00:00Z", "to": "2099-01-01T11:00:00Z" });
+    let mixed = [slot("room"), json!({ "sku": "A", "qty": 2 }), slot("hall")];
+    for (order_ref, lines, count) in [("1", mixed.as_slice(), 3), ("2", &[slot("room")], 0)] {
+        let told = shop
+            .ask("order.created.web", json!({ "event_id": order_ref, "order_ref": order_ref, "lines": lines }))
+            .await;
+        let question = json!({ "channel": "web", "order_ref": order_ref });
+        let (_, answer) = ask(&shop.js.client(), "lastunit.query.order", question).await;
+        assert_eq!((answer["state"].as_str(), &answer["lines"]), (Some(told.what()), &told.body["lines"]));
+        assert_eq!(answer["lines"].as_array().unwrap().len(), count);
+    }
     stage.close().await;
 }
 
