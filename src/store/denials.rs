@@ -1,34 +1,89 @@
 //! What an order could not have, as it is stored in its row.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::StoreError;
 use super::orders::key as order_key;
 use super::stock::key;
-use crate::domain::{AskedSlot, Denial, Denied, DeniedRow, DeniedSlot, EventId, Rejection, Resource, Stock};
+use crate::domain::{AskedSlot, Denial, Denied, DeniedRow, DeniedSlot, EventId, Qty, Rejection, Resource, Stock};
 use crate::messages::{WireTime, parse_instant};
 
-/// As it is written.
-pub(super) fn to_json(denial: &Denial) -> Value {
-    let row = |row: &DeniedRow| {
-        json!({
-            "sku": row.key.sku.as_str(), "warehouse": row.key.warehouse.as_str(), "requested": row.requested,
-            "on_hand": row.stock.on_hand, "reserved": row.stock.reserved, "steps": row.steps,
-        })
-    };
-    let slot = |denied: &DeniedSlot| {
-        let DeniedSlot { asked, taken, order, steps } = denied;
-        json!({
-            "resource": asked.resource.as_str(), "from": WireTime(asked.from), "to": WireTime(asked.to),
-            "channel": order.channel.as_str(), "order_ref": order.order_ref.as_str(), "has_from": WireTime(taken.from),
-            "has_to": WireTime(taken.to), "steps": steps,
-        })
-    };
-    json!({
-        "event_id": denial.event_id.as_str(), "at": WireTime(denial.at), "reason": denial.reason.word(),
-        "rows": denial.by.rows.iter().map(row).collect::<Vec<_>>(),
-        "slots": denial.by.slots.iter().map(slot).collect::<Vec<_>>(),
-    })
+/// As it is written. A sold-out rush writes one for every order, so it is written at once and no tree of values is built first.
+#[derive(Serialize)]
+struct Written<'a> {
+    event_id: &'a str,
+    at: WireTime,
+    reason: &'static str,
+    rows: Vec<WrittenRow<'a>>,
+    slots: Vec<WrittenSlot<'a>>,
+}
+
+#[derive(Serialize)]
+struct WrittenRow<'a> {
+    sku: &'a str,
+    warehouse: &'a str,
+    requested: Qty,
+    on_hand: Qty,
+    reserved: Qty,
+    steps: u32,
+}
+
+#[derive(Serialize)]
+struct WrittenSlot<'a> {
+    resource: &'a str,
+    from: WireTime,
+    to: WireTime,
+    channel: &'a str,
+    order_ref: &'a str,
+    has_from: WireTime,
+    has_to: WireTime,
+    steps: u32,
+}
+
+impl<'a> Written<'a> {
+    fn of(denial: &'a Denial) -> Self {
+        Self {
+            event_id: denial.event_id.as_str(),
+            at: WireTime(denial.at),
+            reason: denial.reason.word(),
+            rows: denial.by.rows.iter().map(WrittenRow::of).collect(),
+            slots: denial.by.slots.iter().map(WrittenSlot::of).collect(),
+        }
+    }
+}
+
+impl<'a> WrittenRow<'a> {
+    fn of(DeniedRow { key, requested, stock, steps }: &'a DeniedRow) -> Self {
+        Self {
+            sku: key.sku.as_str(),
+            warehouse: key.warehouse.as_str(),
+            requested: *requested,
+            on_hand: stock.on_hand,
+            reserved: stock.reserved,
+            steps: *steps,
+        }
+    }
+}
+
+impl<'a> WrittenSlot<'a> {
+    fn of(DeniedSlot { asked, taken, order, steps }: &'a DeniedSlot) -> Self {
+        Self {
+            resource: asked.resource.as_str(),
+            from: WireTime(asked.from),
+            to: WireTime(asked.to),
+            channel: order.channel.as_str(),
+            order_ref: order.order_ref.as_str(),
+            has_from: WireTime(taken.from),
+            has_to: WireTime(taken.to),
+            steps: *steps,
+        }
+    }
+}
+
+/// The text of the document.
+pub(super) fn to_json(denial: &Denial) -> String {
+    serde_json::to_string(&Written::of(denial)).expect("names and numbers can always be written")
 }
 
 /// As it is read.

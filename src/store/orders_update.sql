@@ -11,10 +11,10 @@ SET state = change.after,
     held_since = change.held_since,
     expires_at = change.expires_at,
     -- The last one stays, also of an order that is held in the end.
-    denial = coalesce(change.denial, sales_order.denial)
+    denial = coalesce(change.denial::json, sales_order.denial)
 FROM unnest(
     $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::bigint[], $8::text[], $9::bytea[], $10::text[],
-    $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::jsonb[]
+    $11::timestamptz[], $12::timestamptz[], $13::timestamptz[], $14::text[]
 ) AS change (
     channel, order_ref, before, after, event_id, payment_mode, total_amount, currency, digest, rejection,
     created_at, held_since, expires_at, denial

@@ -182,7 +182,6 @@ async fn a_file_is_written_whole_or_not_at_all() {
     assert_eq!((ended.code, ended.stdout), (Some(0), format!("{}: 0 rows\n", path.display())));
     assert_eq!(fs::read_to_string(&path).unwrap(), "sku,warehouse,on_hand\n");
 
-    let rows = 200_000;
     let shop = Shop::open(&ground).await;
     let fill = "INSERT INTO stock (sku, warehouse, on_hand, version) SELECT 'SKU-' || n, 'main', 1, 1 FROM generate_series(1, 200000) AS n";
     sqlx::query(fill).execute(&shop.db).await.unwrap();

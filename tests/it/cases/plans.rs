@@ -107,7 +107,7 @@ const STATEMENTS: [Statement; 110] = [
     statement(
         "orders_update",
         "text[], text[], text[], text[], text[], text[], bigint[], text[], bytea[], text[], timestamptz[], timestamptz[], \
-         timestamptz[], jsonb[]",
+         timestamptz[], text[]",
         &[ORDER],
     ),
     statement("outbox_backlog", "text", &[UNSENT]),

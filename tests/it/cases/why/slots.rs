@@ -129,7 +129,7 @@ async fn a_refusal_of_before_names_nobody() {
     let shop = &stage.shop;
     shop.ask("order.created.web", book("1001", &[hours("room", 2, 4)])).await;
     shop.ask("order.created.web", book("1002", &[hours("room", 2, 4)])).await;
-    let forget = "UPDATE sales_order SET denial = denial - 'slots' WHERE order_ref = '1002'";
+    let forget = "UPDATE sales_order SET denial = denial::jsonb - 'slots' WHERE order_ref = '1002'";
     sqlx::query(forget).execute(&shop.db).await.unwrap();
     let story = stage.document(&["explain", "web", "1002"]).await;
     assert_eq!((&story["refused"]["reason"], &story["refused"]["slots"]), (&json!("slot_taken"), &json!([])));
