@@ -14,6 +14,7 @@ mod names;
 mod order;
 mod payment;
 mod refusal;
+mod repair;
 mod shipment;
 mod slot;
 mod snapshot;
@@ -33,6 +34,7 @@ pub use decision::{
 };
 pub use denial::{DENIED_ROWS, Denial, DeniedRow};
 pub use finding::{Finding, Place};
+pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};

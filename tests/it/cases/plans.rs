@@ -37,7 +37,7 @@ const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 110] = [
+const STATEMENTS: [Statement; 111] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -101,6 +101,7 @@ const STATEMENTS: [Statement; 110] = [
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
     statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
     statement("newest", "", &[]),
+    statement("repair_insert", "text[], text[], text[], text[], bigint[], bigint[], timestamptz", &[]),
     statement("orders_exist", "text[], text[]", &[ORDER]),
     statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
     statement("orders_lock", "text[], text[]", &[ORDER]),
@@ -282,7 +283,7 @@ const AUDIT: [Statement; 17] = [
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
-const WHY: [Statement; 19] = [
+const WHY: [Statement; 20] = [
     statement("explain_dead", "bytea", &[]),
     statement("explain_figures", "text[], text[]", &[]),
     statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
@@ -301,6 +302,7 @@ const WHY: [Statement; 19] = [
     statement("explain_told_since", "timestamptz", &[]),
     statement("explain_waiting", "text, text", &[]),
     statement("locks", "", &[]),
+    statement("repair_rows", "text[], text[]", &[]),
     statement("locks_sessions", "int[]", &[]),
 ];
 
