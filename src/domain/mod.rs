@@ -34,7 +34,6 @@ pub use decision::{
 };
 pub use denial::{DENIED_ROWS, Denial, DeniedRow};
 pub use finding::{Finding, Place};
-pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};
 pub use money::{Currency, Money};
 pub use names::{Channel, EventId, NameFault, OrderRef, Provider, Resource, Sku, Text, Warehouse};
 pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation, ReservationState};
@@ -43,6 +42,7 @@ pub use payment::{
     Settlement,
 };
 pub use refusal::{Reason, Refusal};
+pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};
 pub use shipment::{Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey};
 pub use slot::{SlotHold, SlotTable, Taken};
 pub use snapshot::{HoldBounds, Known, PaymentPolicy, Policy, Snapshot};

@@ -87,20 +87,26 @@ pub enum Remedy {
 }
 
 const NO_ROW: &str = "there is no stock row; look what it was with: lastunit explain --stock";
-const OVERSOLD: &str =
-    "live orders have more outstanding than lies on the shelf: count the shelf, or cancel one of them; lastunit explain --stock names them";
-const STEPS: &str =
-    "the journal of reservations is wrong, not the counter; compare the orders' steps with: lastunit explain CHANNEL ORDER_REF";
+const OVERSOLD: &str = "live orders have more outstanding than lies on the shelf: count the shelf, or cancel one of them; lastunit explain --stock names them";
+const STEPS: &str = "the journal of reservations is wrong, not the counter; compare the orders' steps with: lastunit explain CHANNEL ORDER_REF";
 
 /// What a person should look at, and with what, where no entry sets a finding right.
 pub fn by_hand(finding: &Finding) -> &'static str {
     let is_slot = finding.place.slot_hold_id.is_some() || finding.place.resource.is_some();
     match finding.invariant {
-        2 | 3 => "parcels, lines and movements disagree; see what was shipped and returned: lastunit explain CHANNEL ORDER_REF",
-        4 | 5 if is_slot => "see the order's slots and their steps, and release what is not the customer's: lastunit explain CHANNEL ORDER_REF",
+        2 | 3 => {
+            "parcels, lines and movements disagree; see what was shipped and returned: lastunit explain CHANNEL ORDER_REF"
+        }
+        4 | 5 if is_slot => {
+            "see the order's slots and their steps, and release what is not the customer's: lastunit explain CHANNEL ORDER_REF"
+        }
         4 | 5 => "see the order's lines and their steps: lastunit explain CHANNEL ORDER_REF",
-        6 => "see whether its event was taken, and say it again under a new event id if not: lastunit dead-letters list, lastunit explain CHANNEL ORDER_REF",
-        9 => "see the payment, and refund it or settle the order: lastunit explain CHANNEL ORDER_REF, lastunit reviews list",
+        6 => {
+            "see whether its event was taken, and say it again under a new event id if not: lastunit dead-letters list, lastunit explain CHANNEL ORDER_REF"
+        }
+        9 => {
+            "see the payment, and refund it or settle the order: lastunit explain CHANNEL ORDER_REF, lastunit reviews list"
+        }
         _ => NO_ROW,
     }
 }

@@ -47,11 +47,7 @@ async fn what_rows_tell_is_planned_without_a_change_and_set_right_beside_a_runni
     let version = shop.figures("A", "main").await.unwrap().version;
     execute(&shop, "UPDATE stock SET reserved = 4; UPDATE stock_movement SET delta = 7").await;
     let expected = |word: &str| {
-        vec![
-            entry(word, "reserved", 4, 1),
-            entry(word, "counted", 7, 10),
-            entry(word, "retold", version, version + 1),
-        ]
+        vec![entry(word, "reserved", 4, 1), entry(word, "counted", 7, 10), entry(word, "retold", version, version + 1)]
     };
     assert_eq!(repair(&launch, &[]).await, (Some(1), expected("planned")));
     let unchanged = shop.figures("A", "main").await.unwrap();
