@@ -97,16 +97,15 @@ async fn repair(
     };
     suspects.treat(session, command.apply, &mut take).await.map_err(Interrupted::stop)?;
     left += suspects.left_out;
-    match report.total() {
-        0 => list.end(Some("nothing found"))?,
-        _ => {
-            let did = if command.apply { "applied" } else { "planned" };
-            let out = match suspects.left_out {
-                0 => String::new(),
-                more => format!(", {more} of them in rows for another run"),
-            };
-            list.sum_up(format!("{entries} {did}, {left} left{out}"))?;
-        }
+    if report.total() == 0 {
+        list.end(Some("nothing found"))?;
+    } else {
+        let did = if command.apply { "applied" } else { "planned" };
+        let out = match suspects.left_out {
+            0 => String::new(),
+            more => format!(", {more} of them in rows for another run"),
+        };
+        list.sum_up(format!("{entries} {did}, {left} left{out}"))?;
     }
     if let Some(why) = &report.unchecked {
         let why = anyhow!("what became of messages and what was told was not checked: {why}");

@@ -1,23 +1,23 @@
--- What these rows are, and what the lines, steps and movements of each sum to. Lines and steps have no index by row: each table is read once.
+-- What these rows are, and what the lines, steps and movements of each sum to. Lines and steps have no index by row: each table is read once, hence materialized.
 WITH named AS MATERIALIZED (
     SELECT sku, warehouse, place
     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (sku, warehouse, place)
 ),
-line AS (
+line AS MATERIALIZED (
     -- What held and confirmed lines have outstanding.
     SELECT sku, warehouse, sum(qty - shipped_qty)::bigint AS units
     FROM reservation
     WHERE state IN ('held', 'confirmed') AND (sku, warehouse) IN (SELECT named.sku, named.warehouse FROM named)
     GROUP BY sku, warehouse
 ),
-step AS (
+step AS MATERIALIZED (
     -- What all steps ever taken changed.
     SELECT sku, warehouse, sum(qty)::bigint AS units
     FROM reservation_event
     WHERE (sku, warehouse) IN (SELECT named.sku, named.warehouse FROM named)
     GROUP BY sku, warehouse
 ),
-movement AS (
+movement AS MATERIALIZED (
     -- What was ever moved onto the shelf, less what was moved off it.
     SELECT sku, warehouse, sum(delta)::bigint AS units
     FROM stock_movement
