@@ -187,5 +187,5 @@ fn finding(stream: &Acknowledged, asked: &Asked, expected: &str, found: &str) ->
         event_id: asked.event.as_ref().map(|event| event.id.to_string()),
         ..Place::default()
     };
-    Finding { invariant: 6, place, expected: expected.to_owned(), found: found.to_owned() }
+    Finding { invariant: 6, place, expected: expected.to_owned(), found: found.to_owned(), figure: None }
 }

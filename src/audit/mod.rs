@@ -11,9 +11,11 @@
 //! `schedule` does it again and again inside the service.
 
 mod fates;
+mod repair;
 mod schedule;
 mod told;
 
+pub use repair::{Suspects, Treated};
 pub use schedule::{Schedule, run as run_schedule};
 pub(crate) use told::{Latest, caught_up};
 

@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use super::{Broker, Interrupted, Sink};
 use crate::broker::{From, Reading};
-use crate::domain::{Finding, Place, Stock, StockKey};
+use crate::domain::{Figure, Finding, Place, Stock, StockKey};
 use crate::messages;
 use crate::relay::stock_keys;
 use crate::store::outbox::{self, Lane};
@@ -149,6 +149,7 @@ fn compare(key: &StockKey, row: Stock, shown: Option<Stock>) -> Option<Finding> 
         place: Place::stock(key),
         expected: format!("{}, told", figures(row)),
         found: shown.map_or("nothing told".to_owned(), figures),
+        figure: Some(Figure::Told { seen: Some(row.version), told: shown.map(|shown| shown.version) }),
     })
 }
 
@@ -173,6 +174,7 @@ async fn from_the_stream(present: &mut PgConnection, broker: &Broker, sink: &mut
                     place: Place::stock(&key),
                     expected: format!("version {} or above, which was told", shown.version),
                     found: version.map_or("no stock row".to_owned(), |version| format!("version {version}")),
+                    figure: Some(Figure::Told { seen: version, told: Some(shown.version) }),
                 })?;
             }
         }

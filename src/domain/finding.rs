@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::StockKey;
+use super::{Figure, StockKey};
 
 /// Where a finding is: whatever of this names it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -48,6 +48,8 @@ pub struct Finding {
     pub expected: String,
     /// What is.
     pub found: String,
+    /// The figure of a stock row that is wrong, where other rows may tell it.
+    pub figure: Option<Figure>,
 }
 
 impl Place {
@@ -105,7 +107,7 @@ mod tests {
     #[test]
     fn a_finding_reads_as_a_sentence_and_its_cause_is_its_place() {
         let place = Place { sku: Some("A".into()), warehouse: Some("main".into()), ..Place::default() };
-        let finding = Finding { invariant: 3, place, expected: "5".into(), found: "4".into() };
+        let finding = Finding { invariant: 3, place, expected: "5".into(), found: "4".into(), figure: None };
         assert_eq!(finding.to_string(), "invariant 3, sku A, warehouse main: expected 5, found 4");
         let later = Finding { found: "3".into(), ..finding.clone() };
         assert_eq!(finding.cause(), "invariant\t3\tsku\tA\twarehouse\tmain");

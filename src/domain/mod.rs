@@ -14,6 +14,7 @@ mod names;
 mod order;
 mod payment;
 mod refusal;
+mod repair;
 mod shipment;
 mod slot;
 mod snapshot;
@@ -41,6 +42,7 @@ pub use payment::{
     Settlement,
 };
 pub use refusal::{Reason, Refusal};
+pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};
 pub use shipment::{Condition, FiledShipment, ParcelKind, ParcelLine, Return, ReturnedLine, Shipment, ShipmentKey};
 pub use slot::{SlotHold, SlotTable, Taken};
 pub use snapshot::{HoldBounds, Known, PaymentPolicy, Policy, Snapshot};

@@ -9,7 +9,7 @@ use sqlx::{Connection, PgConnection, Postgres, Transaction};
 use super::StoreError;
 use super::stock::key;
 use crate::domain::{
-    EventKey, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp, slot_steps,
+    EventKey, Figure, Finding, Order, OrderKey, Place, ReservationState, STEPS, Stock, StockKey, Timestamp, slot_steps,
 };
 
 /// Begins the snapshot that everything is asked of. It takes no lock that anybody waits for; as long as it stands, the server keeps what was
@@ -93,6 +93,16 @@ impl Sweep {
         }
     }
 
+    /// The figure of a stock row that its findings are about, where other rows may tell it.
+    fn figure(self) -> Option<Figure> {
+        match self {
+            Self::Stock | Self::Reserved => Some(Figure::Reserved),
+            Self::Versions => Some(Figure::Told { seen: None, told: None }),
+            Self::OnHand => Some(Figure::OnHand),
+            _ => None,
+        }
+    }
+
     fn statement(self) -> &'static str {
         match self {
             Self::Stock => include_str!("audit_1_stock.sql"),
@@ -147,7 +157,7 @@ pub fn sweep(connection: &mut PgConnection, sweep: Sweep) -> BoxStream<'_, Resul
         Sweep::Orders => asked.bind(Order::PRECEDENCE.map(|(line, _)| line.word()).to_vec()),
         _ => asked,
     };
-    asked.fetch(connection).map_ok(move |row| row.read(sweep.invariant())).err_into().boxed()
+    asked.fetch(connection).map_ok(move |row| row.read(sweep)).err_into().boxed()
 }
 
 /// A row of any sweep: each names what it has.
@@ -173,7 +183,7 @@ struct SweptRow {
 }
 
 impl SweptRow {
-    fn read(self, invariant: u8) -> Finding {
+    fn read(self, sweep: Sweep) -> Finding {
         let place = Place {
             sku: self.sku,
             warehouse: self.warehouse,
@@ -190,7 +200,8 @@ impl SweptRow {
             subject: self.subject,
             event_id: self.event_id,
         };
-        Finding { invariant, place, expected: self.expected, found: self.found }
+        let (invariant, figure) = (sweep.invariant(), sweep.figure());
+        Finding { invariant, place, expected: self.expected, found: self.found, figure }
     }
 }
 

@@ -30,6 +30,7 @@ pub mod outbox;
 pub mod payments;
 pub mod pool;
 pub mod query;
+pub mod repair;
 pub mod replays;
 pub mod reports;
 pub mod reservations;

@@ -6,6 +6,7 @@ mod memory;
 mod money;
 mod parcels;
 mod reading;
+mod repair;
 mod schedule;
 mod slots;
 

@@ -37,7 +37,7 @@ const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 110] = [
+const STATEMENTS: [Statement; 111] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -101,6 +101,7 @@ const STATEMENTS: [Statement; 110] = [
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
     statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
     statement("newest", "", &[]),
+    statement("repair_insert", "text[], text[], text[], text[], bigint[], bigint[], timestamptz", &[]),
     statement("orders_exist", "text[], text[]", &[ORDER]),
     statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
     statement("orders_lock", "text[], text[]", &[ORDER]),
@@ -315,6 +316,7 @@ const WHY: [Statement; 20] = [
     statement("explain_told_since", "timestamptz", &[]),
     statement("explain_waiting", "text, text", &[]),
     statement("locks", "", &[]),
+    statement("repair_rows", "text[], text[]", &[]),
     statement("locks_sessions", "int[]", &[]),
 ];
 
