@@ -292,7 +292,7 @@ const AUDIT: [Statement; 22] = [
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
-const WHY: [Statement; 20] = [
+const WHY: [Statement; 21] = [
     statement("explain_dead", "bytea", &[]),
     statement("explain_figures", "text[], text[]", &[]),
     statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
