@@ -1,4 +1,5 @@
--- What these rows are, and what the lines, steps and movements of each sum to. Lines and steps have no index by row: each table is read once, hence materialized.
+-- What these rows are, and what the lines, steps and movements of each sum to. Lines and steps have no index by row: each table is read once,
+-- hence materialized.
 WITH named AS MATERIALIZED (
     SELECT sku, warehouse, place
     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS named (sku, warehouse, place)
