@@ -1,10 +1,12 @@
 //! `audit --repair-plan`: the plan changes nothing, `--apply` sets right what rows tell and leaves the rest to a person.
 
+use lastunit::audit::{Suspects, Treated};
+use lastunit::domain::{Figure, Finding, Place, Remedy, Sku, StockKey, Warehouse};
 use serde_json::{Value, json};
-use sqlx::AssertSqlSafe;
+use sqlx::{AssertSqlSafe, Connection as _, PgConnection};
 
 use super::{findings, rows};
-use crate::support::{Ground, Launch, Shop, order};
+use crate::support::{Ground, Launch, Shop, buyers, order};
 
 /// Ten units, one of them held, all told; the program may go on.
 async fn morning(shop: &Shop) {
@@ -103,4 +105,68 @@ async fn what_no_row_tells_stays_with_a_person() {
         execute(&shop, mend_it).await;
     }
     assert_eq!(findings(&launch).await, [] as [Value; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rows_of_several_transactions_are_set_right_while_they_are_sold_from() {
+    const ROWS: i64 = 1_100;
+    let ground = Ground::new().await;
+    let launch = Launch::new(&ground);
+    let mut program = launch.ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    let skus: Vec<String> = (0..ROWS).map(|n| format!("A{n}")).collect();
+    let skus: Vec<&str> = skus.iter().map(String::as_str).collect();
+    let counts: Vec<(&str, i64)> = skus.iter().map(|sku| (*sku, 1_000)).collect();
+    for counts in counts.chunks(500) {
+        shop.count_many(counts, "main").await;
+    }
+    let load = shop.trickle(buyers("new", &skus));
+    shop.wait_for("RESERVATIONS", 100).await;
+    // Locked in the order in which batches lock.
+    let break_it =
+        "SELECT FROM stock ORDER BY sku, warehouse FOR NO KEY UPDATE; UPDATE stock SET reserved = reserved + 7";
+    execute(&shop, break_it).await;
+    let (code, printed) = repair(&launch, &["--apply"]).await;
+    let reserved: Vec<&Value> = printed.iter().filter(|row| row["kind"] == "reserved").collect();
+    assert_eq!((code, reserved.len()), (Some(0), skus.len()));
+    for row in reserved {
+        assert_eq!(row["before"].as_i64().unwrap() - row["after"].as_i64().unwrap(), 7, "{row}");
+    }
+    let said = load.end().await;
+    shop.settled().await;
+    assert_eq!(shop.number("SELECT sum(reserved)::bigint FROM stock").await, i64::try_from(said.len()).unwrap());
+    assert_eq!(findings(&launch).await, [] as [Value; 0]);
+    shop.audit().await;
+    assert_eq!(program.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_healed_since_the_audit_is_left_alone() {
+    let ground = Ground::new().await;
+    let launch = Launch::new(&ground);
+    let mut program = launch.ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    morning(&shop).await;
+    assert_eq!(program.terminate().await, Some(0));
+    let before = shop.figures("A", "main").await.unwrap();
+
+    let key = StockKey { sku: Sku::new("A").unwrap(), warehouse: Warehouse::new("main").unwrap() };
+    let mut suspects = Suspects::default();
+    let told = Figure::Told { seen: Some(before.version - 1), told: Some(before.version - 1) };
+    for (invariant, figure) in [(2, Figure::Reserved), (3, Figure::OnHand), (7, told)] {
+        let (expected, found) = (String::new(), String::new());
+        let finding = Finding { invariant, place: Place::stock(&key), expected, found, figure: Some(figure) };
+        assert!(suspects.add(&finding));
+    }
+    let mut treated = Vec::new();
+    let mut session = PgConnection::connect(&ground.database_url).await.unwrap();
+    let mut take = |one: &Treated| {
+        treated.push(one.remedy);
+        Ok(())
+    };
+    suspects.treat(&mut session, true, &mut take).await.unwrap();
+    assert!(!treated.is_empty() && treated.iter().all(|remedy| *remedy == Remedy::Healed), "{treated:?}");
+    assert_eq!(shop.figures("A", "main").await.unwrap(), before);
+    assert_eq!(shop.number("SELECT count(*) FROM repair").await, 0);
+    assert_eq!(shop.number("SELECT count(*) FROM stock_movement").await, 1);
 }
