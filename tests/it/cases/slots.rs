@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use lastunit::dev::PostgresOptions;
 use serde_json::{Value, json};
 
 use super::{PATIENCE, PATIENT, Stage, line, plain};
@@ -399,9 +398,7 @@ async fn a_locked_resource_delays_its_own_orders_only() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn orders_without_slots_run_no_statement_of_theirs_and_many_with_slots_no_more_than_one() {
-    let settings = [("log_statement", "all"), ("log_line_prefix", "<<%p %x>> ")];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let mut ground = Ground::own_with(PostgresOptions { settings, ..PostgresOptions::default() }).await;
+    let mut ground = Ground::own_that_logs_statements().await;
     let launch = Launch::new(&ground).config(PATIENT).config("sweeper.enabled = false");
     let mut program = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;

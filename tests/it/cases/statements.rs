@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use lastunit::dev::PostgresOptions;
 use serde_json::json;
 
 use super::PATIENT;
@@ -41,9 +40,7 @@ pub(super) fn statements_by_transaction(log: &str) -> HashMap<String, Vec<String
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_batch_of_hundreds_costs_as_many_statements_as_a_batch_of_one() {
-    let settings = [("log_statement", "all"), ("log_line_prefix", "<<%p %x>> ")];
-    let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    let mut ground = Ground::own_with(PostgresOptions { settings, ..PostgresOptions::default() }).await;
+    let mut ground = Ground::own_that_logs_statements().await;
     let launch = Launch::new(&ground).config(PATIENT).config("sweeper.enabled = false");
     let mut program = launch.ready(&["run"]).await;
     let shop = Shop::open(&ground).await;

@@ -60,6 +60,13 @@ impl Ground {
         Self::own_with(PostgresOptions::default()).await
     }
 
+    /// The same, where PostgreSQL logs every statement with its session and transaction.
+    pub async fn own_that_logs_statements() -> Self {
+        let settings = [("log_statement", "all"), ("log_line_prefix", "<<%p %x>> ")];
+        let settings = settings.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        Self::own_with(PostgresOptions { settings, ..PostgresOptions::default() }).await
+    }
+
     /// The same with settings for PostgreSQL.
     pub async fn own_with(postgres: PostgresOptions) -> Self {
         let scratch = Scratch::new().unwrap();

@@ -104,22 +104,19 @@ async fn a_kept_message_is_applied_once_a_person_has_made_room() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hold_that_has_ended_is_room_whoever_sweeps() {
-    let ground_stage = Stage::open_with("sweeper.enabled = false").await;
-    let shop = &ground_stage.shop;
+    let stage = Stage::open_with("sweeper.enabled = false").await;
+    let shop = &stage.shop;
     shop.count("A", "main", 5).await;
     shop.ask("order.created.web", order("o1", "1", "A")).await;
-    let id = kept(
-        &ground_stage,
-        "inventory.counted.main",
-        &json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 0 }] }),
-    )
-    .await;
+    let id =
+        kept(&stage, "inventory.counted.main", &json!({ "event_id": "i1", "lines": [{ "sku": "A", "on_hand": 0 }] }))
+            .await;
     shop.end_hold("1").await;
-    let outcome = ground_stage.document(&["reviews", "resolve", &id, "--note", "the hold has ended"]).await;
+    let outcome = stage.document(&["reviews", "resolve", &id, "--note", "the hold has ended"]).await;
     assert_eq!(outcome["outcome"], "applied");
     assert_eq!(shop.figures("A", "main").await.unwrap(), Figures { on_hand: 0, reserved: 0, version: 3 });
     assert_eq!(shop.text("SELECT state FROM sales_order WHERE order_ref = '1'").await.unwrap(), "expired");
-    ground_stage.close().await;
+    stage.close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
