@@ -133,7 +133,7 @@ impl Messages {
 
     /// An hour or two of a resource, not far from those of the orders around.
     fn slot(&mut self) -> Value {
-        let from = i64::try_from(self.orders / 20).unwrap() + self.rng.i64(..3);
+        let from = i64::try_from(self.orders / 20).unwrap() + self.rng.i64(0..3);
         let at = |hour| (FIRST_SLOT + time::Duration::hours(hour)).format(&Rfc3339).unwrap();
         let resource = RESOURCES[self.rng.usize(..RESOURCES.len())];
         json!({ "resource": resource, "from": at(from), "to": at(from + self.rng.i64(1..=2)) })
