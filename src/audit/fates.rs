@@ -16,7 +16,7 @@ use crate::messages::{self, Inbound};
 use crate::store::audit::{self, Asked, Fate};
 use crate::topology::ConsumerFile;
 
-/// How many events that have two fates at first sight are kept in mind before they are looked at a second time.
+/// How many events that have two fates, or none, at first sight are kept in mind before they are looked at a second time.
 const SUSPECTS: usize = 10_000;
 /// How long a cluster may take to elect a leader.
 const ELECTION: std::time::Duration = std::time::Duration::from_secs(5);
@@ -70,11 +70,16 @@ pub(super) async fn check(
     for stream in acknowledged {
         // Events that were taken although a message of theirs is dead: right only if another message of theirs is not.
         let mut suspects: HashMap<EventKey, Asked> = HashMap::new();
+        // The last message of each event that has no fate: right only if another message of the event waited then, and died later.
+        let mut lost: HashMap<EventKey, Asked> = HashMap::new();
         let mut reading = open(broker, stream, Some(stream.to)).await?;
         while let Some((asked, fates)) = next(snapshot, broker, stream, &mut reading).await? {
             for (asked, fate) in asked.iter().zip(&fates) {
                 if is_lost(fate) {
-                    sink.found(&finding(stream, asked, "a fate", "none"))?;
+                    match &asked.event {
+                        Some(event) => drop(lost.insert(event.clone(), asked.clone())),
+                        None => sink.found(&finding(stream, asked, "a fate", "none"))?,
+                    }
                 } else if let Some(event) = suspicious(stream, asked, fate) {
                     suspects.entry(event.clone()).or_insert_with(|| asked.clone());
                 }
@@ -82,8 +87,41 @@ pub(super) async fn check(
             if suspects.len() >= SUSPECTS {
                 judge(snapshot, broker, stream, std::mem::take(&mut suspects), sink).await?;
             }
+            if lost.len() >= SUSPECTS {
+                mourn(snapshot, broker, stream, std::mem::take(&mut lost), sink).await?;
+            }
         }
         judge(snapshot, broker, stream, suspects, sink).await?;
+        mourn(snapshot, broker, stream, lost, sink).await?;
+    }
+    Ok(())
+}
+
+/// Finds those messages that are really lost. A message of an event that waited by another message of its was recognised, and shares the fate of that
+/// one, which was refused later. The stream is read once more, and only if there are any.
+async fn mourn(
+    snapshot: &mut PgConnection,
+    broker: &Broker,
+    stream: &Acknowledged,
+    mut lost: HashMap<EventKey, Asked>,
+    sink: &mut Sink<'_>,
+) -> Result<(), Interrupted> {
+    if lost.is_empty() {
+        return Ok(());
+    }
+    let mut reading = open(broker, stream, None).await?;
+    while let Some((asked, fates)) = next(snapshot, broker, stream, &mut reading).await? {
+        for (asked, fate) in asked.iter().zip(&fates) {
+            let (Some(event), Some(died_at)) = (&asked.event, fate.died_at) else { continue };
+            if lost.get(event).is_some_and(|lost| lost.received_at <= died_at) {
+                lost.remove(event);
+            }
+        }
+    }
+    let mut lost: Vec<Asked> = lost.into_values().collect();
+    lost.sort_by_key(|asked| asked.sequence);
+    for asked in lost {
+        sink.found(&finding(stream, &asked, "a fate", "none"))?;
     }
     Ok(())
 }

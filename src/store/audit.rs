@@ -229,6 +229,8 @@ pub struct Fate {
     pub waits: bool,
     /// Whether its dead letter is still open; none where it has none.
     pub dead_and_open: Option<bool>,
+    /// When its dead letter was opened, if it has one.
+    pub died_at: Option<Timestamp>,
 }
 
 /// What became of these messages of a stream, one each, in their order.

@@ -1,6 +1,6 @@
 -- What became of these messages. An event was taken if it stands in the inbox, or if its order bears it; a message is dead or waits by its own
 -- place. Lateral, so that each message costs a few look-ups whatever the tables hold.
-SELECT coalesce(processed.at, created.created_at) AS taken_at, waiting.id IS NOT NULL AS waits, dead.open AS dead_and_open
+SELECT coalesce(processed.at, created.created_at) AS taken_at, waiting.id IS NOT NULL AS waits, dead.open AS dead_and_open, dead.opened_at AS died_at
 FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::bigint[], $7::timestamptz[]) WITH ORDINALITY
     AS message (subject, event_id, channel, order_ref, sequence, received_at, place)
 LEFT JOIN LATERAL (
@@ -20,7 +20,7 @@ LEFT JOIN LATERAL (
     LIMIT 1
 ) AS waiting ON true
 LEFT JOIN LATERAL (
-    SELECT resolved_at IS NULL AS open FROM dead_letter
+    SELECT resolved_at IS NULL AS open, opened_at FROM dead_letter
     WHERE dead_letter.stream = $1 AND dead_letter.sequence = message.sequence AND dead_letter.received_at = message.received_at
     LIMIT 1
 ) AS dead ON true

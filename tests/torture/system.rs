@@ -16,13 +16,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::books::Books;
 use crate::faults::{Blow, Blows, Fault};
-use crate::messages::{Messages, SKUS, Said};
+use crate::messages::{Messages, RESOURCES, SKUS, Said};
 use crate::support::{Flow, Ground, Launch, PATIENCE, Program, Proxy, Shop, wait_until};
 
 /// Seconds instead of quarters of a minute.
 const SETTINGS: &str = "
 [hold]
 min_s = 1
+default_s = 3
+max_s = 8
+[payments]
+window_s = 3
+[waiting]
+max_s = 5
 [sweeper]
 max_interval_ms = 200
 [database]
@@ -127,6 +133,11 @@ impl System {
             tally,
             locked: None,
         };
+        sqlx::query("INSERT INTO slot_resource (resource) SELECT unnest($1::text[])")
+            .bind(RESOURCES.as_slice())
+            .execute(&system.shop.db)
+            .await
+            .unwrap();
         for said in Messages::opening() {
             let id = format!("open-{}", said.subject);
             publish(&system.producer(), &id, &said).await;
@@ -195,8 +206,12 @@ impl System {
                 .await
                 .unwrap_or_default();
         let mut said = format!("untold {untold:?}");
-        let consumers =
-            [("ORDERS", "lastunit-orders"), ("INVENTORY", "lastunit-inventory"), ("SHIPMENTS", "lastunit-shipments")];
+        let consumers = [
+            ("ORDERS", "lastunit-orders"),
+            ("PAYMENTS", "lastunit-payments"),
+            ("INVENTORY", "lastunit-inventory"),
+            ("SHIPMENTS", "lastunit-shipments"),
+        ];
         for (stream, durable) in consumers {
             let consumer: Result<jetstream::consumer::PullConsumer, _> =
                 self.shop.js.get_consumer_from_stream(durable, stream).await;

@@ -119,3 +119,25 @@ async fn what_waits_for_an_order_that_is_not_held_any_more_is_found() {
                         "channel": "web", "order_ref": "2", "expected": "an order that it has to wait for", "found": "an order that is held" });
     assert_eq!(found, [waits]);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_parcel_told_twice_while_it_waits_and_refused_in_the_end_has_its_fate() {
+    let ground = Ground::new().await;
+    let launch = Launch::new(&ground).config("hold.min_s = 1");
+    let _program = launch.ready(&["run"]).await;
+    let shop = Shop::open(&ground).await;
+    shop.count("A", "main", 10).await;
+    let mut held = order("e1", "1", "A");
+    held["hold_for_s"] = json!(3);
+    shop.say("order.created.web", held).await;
+    shop.answer_to("e1").await;
+    let lines = json!([{ "sku": "A", "qty": 1 }]);
+    let parcel = json!({ "event_id": "s1", "shipment_ref": "s1", "channel": "web", "order_ref": "1", "lines": lines });
+    shop.say("shipment.dispatched.main", parcel.clone()).await;
+    shop.say("shipment.dispatched.main", parcel).await;
+    shop.wait_for("DEAD", 1).await;
+    shop.settled().await;
+    assert_eq!(shop.number("SELECT count(*) FROM waiting_message").await, 0);
+    assert_eq!(shop.number("SELECT count(*) FROM dead_letter WHERE reason = 'over_shipment'").await, 1);
+    assert_eq!(shop.findings().await, []);
+}
