@@ -1,5 +1,6 @@
 //! The connection to NATS, and reading a stream over it.
 
+mod election;
 mod reading;
 
 use std::time::Duration;
@@ -8,6 +9,7 @@ use async_nats::{Client, ConnectOptions, Event};
 use secrecy::ExposeSecret;
 use tokio::sync::watch;
 
+pub use election::outlast_election;
 pub use reading::{From, Reading};
 
 use crate::config::Nats;

@@ -7,10 +7,9 @@ use async_nats::jetstream::Message;
 use async_nats::jetstream::consumer::PullConsumer;
 use sqlx::PgConnection;
 use time::{Duration, OffsetDateTime};
-use tokio::time::Instant;
 
 use super::{Broker, Interrupted, Sink};
-use crate::broker::{From, Reading};
+use crate::broker::{From, Reading, outlast_election};
 use crate::domain::{EventKey, Finding, Kind, Place};
 use crate::messages::{self, Inbound};
 use crate::store::audit::{self, Asked, Fate};
@@ -18,10 +17,6 @@ use crate::topology::ConsumerFile;
 
 /// How many events that have two fates, or none, at first sight are kept in mind before they are looked at a second time.
 const SUSPECTS: usize = 10_000;
-/// How long a cluster may take to elect a leader.
-const ELECTION: std::time::Duration = std::time::Duration::from_secs(5);
-/// How long before it is asked again.
-const AGAIN: std::time::Duration = std::time::Duration::from_millis(250);
 /// How long before the oldest message that a stream still holds a message may have been decided that it holds no more.
 const BOUNDARY: Duration = Duration::HOUR;
 
@@ -36,13 +31,7 @@ pub(super) struct Acknowledged {
 
 /// How far each inbound stream is acknowledged. A cluster that is electing a leader is asked again, for a time.
 pub(super) async fn acknowledged(broker: &Broker) -> anyhow::Result<Vec<Acknowledged>> {
-    let until = Instant::now() + ELECTION;
-    loop {
-        match ask_how_far(broker).await {
-            Err(_) if Instant::now() < until => tokio::time::sleep(AGAIN).await,
-            answered => return answered,
-        }
-    }
+    outlast_election(|_| true, || ask_how_far(broker)).await
 }
 
 async fn ask_how_far(broker: &Broker) -> anyhow::Result<Vec<Acknowledged>> {

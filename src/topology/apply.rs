@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::compare::{Difference, FieldDifference, Nature, Object, State, changed, compare};
 use super::wire::{Wanted, list};
 use super::{Topology, TopologyError, resume, subject};
+use crate::broker::outlast_election;
 
 /// How often the work is begun again because another program changed the same objects meanwhile.
 const ROUNDS: u32 = 5;
@@ -44,12 +45,17 @@ enum Shrinking {
 }
 
 impl Topology {
-    /// What the broker has otherwise than the files say; empty where all is the same.
+    /// What the broker has otherwise than the files say; empty where all is the same. A cluster that is electing is asked again, for a time.
     ///
     /// # Errors
     ///
     /// [`TopologyError::Unreachable`], [`TopologyError::Refused`].
     pub async fn diff(&self, js: &Context) -> Result<Vec<Difference>, TopologyError> {
+        let is_no_answer = |error: &TopologyError| matches!(error, TopologyError::Unreachable(_));
+        outlast_election(is_no_answer, || self.differences(js)).await
+    }
+
+    async fn differences(&self, js: &Context) -> Result<Vec<Difference>, TopologyError> {
         let mut differences = Vec::new();
         for wanted in self.wanted() {
             let state = match wanted.look(js).await? {

@@ -82,7 +82,8 @@ async fn the_replicas_of_streams_that_are_there_are_changed() {
     assert!(apply.stdout.contains("stream ORDERS: num_replicas was 1, is 3\n"), "{apply:?}");
     let js = Shop::open_at(&ground, &cluster.url()).await.js;
     whole(&js).await;
-    assert_eq!(spread.run(&["streams", "diff"]).await.code, Some(0));
+    let same = spread.run(&["streams", "diff"]).await;
+    assert_eq!(same.code, Some(0), "{same:?}");
 
     let shrinks = launch.run(&["streams", "apply"]).await;
     assert_eq!(shrinks.code, Some(2), "{shrinks:?}");
