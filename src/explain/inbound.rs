@@ -1,5 +1,6 @@
 //! The messages about an order, as far as the streams still hold them.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -73,6 +74,7 @@ async fn read_stream(
     let mut reading = Reading::open_on(&broker.jetstream, &name, subject, from, None).await?;
     let until = Instant::now() + READ_FOR;
     let mut found = Found::default();
+    let mut came: HashMap<(String, String), u64> = HashMap::new();
     loop {
         let window = reading.next().await?;
         let Some((_, last)) = window.last() else { return Ok(found) };
@@ -82,8 +84,13 @@ async fn read_stream(
             let inbound = Inbound { subject, headers: message.headers.as_ref(), payload: &message.payload };
             if let Some(seen) = glance(&inbound).filter(|seen| seen.order == *order) {
                 let known = seen.event_id.as_ref().map(|id| (subject.to_owned(), id.to_string()));
-                let pending = *sequence > acknowledged;
-                found.messages.push((event(family, *sequence, subject, &seen, received_at(message)?, pending), known));
+                let nth = known.clone().map_or(1, |event| {
+                    let times = came.entry(event).or_default();
+                    *times += 1;
+                    *times
+                });
+                let arrival = Arrival { sequence: *sequence, nth, pending: *sequence > acknowledged };
+                found.messages.push((event(family, subject, &seen, received_at(message)?, &arrival), known));
             }
         }
         if Instant::now() > until {
@@ -107,13 +114,23 @@ async fn acknowledged(broker: &Broker, family: &str) -> anyhow::Result<u64> {
     Ok(durable.cached_info().ack_floor.stream_sequence)
 }
 
-fn event(family: &str, sequence: u64, subject: &str, seen: &Glance, at: Timestamp, pending: bool) -> Event {
+/// How a message stands in its stream.
+struct Arrival {
+    sequence: u64,
+    /// Which of the messages of its event it is, the first being 1: what is published again comes again.
+    nth: u64,
+    pending: bool,
+}
+
+fn event(family: &str, subject: &str, seen: &Glance, at: Timestamp, arrival: &Arrival) -> Event {
+    let Arrival { sequence, nth, pending } = *arrival;
     let id = seen.event_id.as_ref().map_or_else(|| "without an event id".to_owned(), |id| format!("event {id}"));
     let pending_says = if pending { "; not everything up to it is acknowledged yet" } else { "" };
-    let says = format!("{subject}, {id}: {family} {sequence}{pending_says}");
+    let again = if nth > 1 { format!(", message {nth} of this event") } else { String::new() };
+    let says = format!("{subject}, {id}: {family} {sequence}{again}{pending_says}");
     let fields = json!({
         "stream": family, "sequence": sequence, "subject": subject, "event_id": seen.event_id.as_ref().map(ToString::to_string),
-        "acknowledged": !pending,
+        "message_of_event": nth, "acknowledged": !pending,
     });
     Event::new(at, Source::Message, says, fields)
 }

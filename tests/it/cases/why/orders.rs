@@ -160,6 +160,7 @@ async fn the_whole_story_is_told_in_order() {
     shop.ask("order.created.web", json!({ "event_id": "o2", "order_ref": "1", "lines": [{ "sku": "A", "qty": 2 }] }))
         .await;
     shop.ask("order.cancelled.web", json!({ "event_id": "c2", "order_ref": "1" })).await;
+    shop.say("order.cancelled.web", json!({ "event_id": "c2", "order_ref": "1" })).await;
     // Another order of the same reference, and another reference, are not part of it.
     shop.ask("order.created.other", order("x", "1", "A")).await;
     shop.ask("order.created.web", order("y", "11", "A")).await;
@@ -200,6 +201,7 @@ async fn the_whole_story_is_told_in_order() {
         "message: order.cancelled.web, event c2: ORDERS …",
         "decision: A: held became released, 1 less are promised in main (\"cancelled\", event c2)",
         "told: reservation.released.web, cancelled (in reply to c2)",
+        "message: order.cancelled.web, event c2: ORDERS …, message 2 of this event",
     ];
     assert_eq!(steps, expected);
     stage.close().await;
