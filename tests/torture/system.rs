@@ -59,6 +59,7 @@ pub struct Tally {
     restarts: AtomicU64,
     rests: AtomicU64,
     faults: Mutex<BTreeMap<String, u64>>,
+    seen: Mutex<String>,
 }
 
 impl Tally {
@@ -89,7 +90,8 @@ impl fmt::Display for Tally {
             read(&self.kills),
             read(&self.restarts),
             read(&self.rests)
-        )
+        )?;
+        write!(f, "; seen: {}", self.seen.lock().unwrap())
     }
 }
 
@@ -188,6 +190,17 @@ impl System {
         self.settle().await;
         self.books.check(&self.shop).await;
         Tally::add(&self.tally.rests);
+        let seen: String = sqlx::query_scalar(include_str!("seen.sql")).fetch_one(&self.shop.db).await.unwrap();
+        *self.tally.seen.lock().unwrap() = seen;
+        self.resolve_a_review().await;
+    }
+
+    /// A person looks at the oldest message that is kept: it is applied where there is room by now, while the load begins again.
+    async fn resolve_a_review(&self) {
+        let oldest = "SELECT min(review_id) FROM waiting_message WHERE review_id IS NOT NULL";
+        let Some(id): Option<i64> = sqlx::query_scalar(oldest).fetch_one(&self.shop.db).await.unwrap() else { return };
+        let ended = self.launch.run(&["reviews", "resolve", &id.to_string(), "--note", "looked at"]).await;
+        assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
     }
 
     /// Waits until everything is decided and told.
