@@ -44,6 +44,9 @@ stalled_after_ms = 10000
 /// Messages are published so many at a time, so often.
 const TOGETHER: usize = 4;
 const EVERY: Duration = Duration::from_millis(20);
+/// What comes in a stream between the moment it is measured and the moment it is limited fits into so many bytes: beyond a limit that is below what
+/// it holds, a stream drops its oldest messages.
+const ROOM: i64 = 256 * 1024;
 /// How long the broker may take before a message is published again, under the same id.
 const ACKNOWLEDGE_WITHIN: Duration = Duration::from_millis(500);
 
@@ -355,13 +358,16 @@ impl System {
         }
     }
 
-    /// Changes how much an outbound stream may hold: what it holds now where nothing is said. NATS is not away: no two faults befall it at once.
+    /// Changes how much an outbound stream may hold: hardly more than it holds now where nothing is said. NATS is not away: no two faults befall it at
+    /// once.
     async fn resize(&self, stream: usize, max_bytes: Option<i64>) {
         let stream = ["STOCK", "RESERVATIONS", "DEAD"][stream];
         let info = self.shop.js.get_stream(stream).await.unwrap().cached_info().clone();
         let mut config = info.config;
-        config.max_bytes = max_bytes.unwrap_or_else(|| i64::try_from(info.state.bytes).unwrap().max(1));
-        self.shop.js.update_stream(&config).await.unwrap();
+        config.max_bytes = max_bytes.unwrap_or_else(|| i64::try_from(info.state.bytes).unwrap() + ROOM);
+        let changed = self.shop.js.update_stream(&config).await.unwrap();
+        let kept = changed.state.first_sequence == info.state.first_sequence;
+        assert!(kept, "{stream} was cut by the fault itself: more than {ROOM} bytes came meanwhile");
     }
 }
 
