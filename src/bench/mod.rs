@@ -83,12 +83,13 @@ pub async fn run(
         let rate = load.rush(rush, extent.orders).await.with_context(|| rush.name)?;
         report.rushes.push((rush.name, rate, subject.batches().await?.since(&before)));
     }
-    progress(&format!("a whole life: {} orders", extent.orders));
-    report.life = Some(life::lead(&load, extent.orders).await.context("a whole life")?);
     for pace in PACES {
         progress(&format!("latency at {pace} orders per second"));
         report.paces.push(load.pace(Pace { per_second: pace, seconds: extent.seconds }).await?);
     }
+    // Last: nearly every row is changed twice, and autovacuum is busy with that for a while.
+    progress(&format!("a whole life: {} orders", extent.orders));
+    report.life = Some(life::lead(&load, extent.orders).await.context("a whole life")?);
     subject.stop().await?;
 
     progress("statements per batch");
