@@ -322,14 +322,15 @@ impl Before {
     }
 }
 
-/// A cancel has given units or slots back: money that was taken for them is required back, once a payment. Of an order that is cancelled whole that
+/// A cancel has given units or slots back: money that was taken for them is required back, once a payment. Of an order of which nothing is left that
 /// is whatever was taken for it; of a part, what pays the order.
 pub(super) fn after_cancel(ask: &Ask<'_>, before: &Before, entry: &Entry, ledger: &mut Ledger, till: &mut Till) {
     let given_back = before.given_back(entry);
     if given_back.lines.is_empty() && given_back.slots.is_empty() {
         return;
     }
-    let whole = entry.row.state == OrderState::Released;
+    // Lines that had expired and were not had again may be all that is left beside the cancelled ones.
+    let whole = matches!(entry.row.state, OrderState::Released | OrderState::Expired);
     let concerned = |payment: &&Payment| {
         payment.state == PaymentState::Succeeded && !payment.is_asked_back() && (whole || payment.pays)
     };

@@ -300,6 +300,19 @@ fn what_was_cancelled_before_it_was_paid_still_costs_the_total() {
 }
 
 #[test]
+fn a_line_that_expired_and_was_given_up_is_nothing_left_of_a_cancelled_order() {
+    let mut world = World::with(&[("A", "main", 1), ("B", "main", 1)]);
+    world.one(create("e1", "1", [line("A", 1), line("B", 1)]).costing(100));
+    world.pass(60);
+    world.one(expire("1"));
+    world.one(cancel_some("c1", "1", &[("A", 1)]));
+    assert_eq!(world.one(succeeded("p1", "P1", "1").costing(100)), "confirmed had_again");
+    world.one(cancel_some("c2", "1", &[("B", 1)]));
+    assert_eq!(world.order("1"), "expired: 1 A main expired, 1 B main released");
+    assert_eq!(world.refunds, ["P1 cancelled 100 [1 A main expired, 1 B main released]"]);
+}
+
+#[test]
 fn only_what_shipped_stays_paid() {
     let mut world = paid();
     world.ship(&order("web", "1"), "A", 1);

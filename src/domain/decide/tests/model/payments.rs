@@ -179,7 +179,7 @@ impl Model {
     /// A cancel gave these lines back.
     pub(super) fn ask_back_cancelled(&mut self, place: usize, given: &str) {
         let order = self.orders[place].key.clone();
-        let whole = self.orders[place].state() == "released";
+        let whole = ["released", "expired"].contains(&self.orders[place].state());
         let mut ids: Vec<String> = self.payments.iter().map(|payment| payment.id.clone()).collect();
         ids.sort();
         for id in ids {
