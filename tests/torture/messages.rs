@@ -54,6 +54,12 @@ impl Messages {
         })
     }
 
+    /// More units of a SKU than any one message takes off a shelf.
+    pub fn room(id: &str, sku: &str, warehouse: &str) -> Said {
+        let body = json!({ "event_id": id, "lines": [{ "sku": sku, "qty": 50 }] });
+        silent(format!("inventory.received.{warehouse}"), &body)
+    }
+
     /// The next message, and the id under which it is published.
     pub fn next(&mut self) -> (String, Said) {
         self.messages += 1;
@@ -268,17 +274,29 @@ impl Messages {
 
     fn bad(&mut self, id: &str) -> Said {
         let line = |qty: Value| json!({ "event_id": id, "order_ref": "bad", "lines": [{ "sku": "T-0", "qty": qty }] });
-        let (subject, body) = match self.rng.u32(..6) {
+        let moved = |sku: &str| json!({ "event_id": id, "lines": [{ "sku": sku, "qty": 1 }] });
+        let wants = |line: Value| json!({ "event_id": id, "order_ref": format!("bad-{id}"), "lines": [line] });
+        let no_room = json!({ "resource": "room-9", "from": "2027-01-01T10:00:00Z", "to": "2027-01-01T11:00:00Z" });
+        let (subject, body) = match self.rng.u32(..11) {
             0 => ("order.created.web", line(json!(0)).to_string()),
             1 => ("order.created.web", line(json!("1")).to_string()),
             2 => ("order.created.web", "{ \"event_id\": ".to_owned()),
             3 => ("order.forgotten.web", line(json!(1)).to_string()),
             4 => ("inventory.counted.main", json!({ "event_id": id, "lines": [{ "sku": "T-0" }] }).to_string()),
-            _ => ("order.cancelled.web", json!({ "order_ref": "o1" }).to_string()),
+            5 => ("order.created.web", json!({ "event_id": id, "channel": "shop" }).to_string()),
+            6 => ("inventory.written_off.main", moved("T-8").to_string()),
+            7 => ("inventory.written_off.nowhere", moved("T-0").to_string()),
+            // These two are answered: nobody has what they want.
+            8 => return owed("order.created.web".to_owned(), &wants(json!({ "sku": "T-8", "qty": 1 }))),
+            9 => return owed("order.created.shop".to_owned(), &wants(no_room)),
+            // This one has an id after all, the one under which it is published.
+            _ => {
+                let body = json!({ "order_ref": "o1" });
+                let said = silent("order.cancelled.web".to_owned(), &body);
+                return Said { owed: Some(format!("p{}", self.messages)), ..said };
+            }
         };
-        // The last has an id after all, the one under which it is published.
-        let owes = subject == "order.cancelled.web";
-        Said { subject: subject.to_owned(), body: body.into_bytes(), owed: owes.then(|| format!("p{}", self.messages)) }
+        Said { subject: subject.to_owned(), body: body.into_bytes(), owed: None }
     }
 }
 

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use async_nats::HeaderMap;
 use async_nats::jetstream;
 use futures::FutureExt;
+use serde_json::Value;
 use sqlx::{Postgres, Transaction};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -193,17 +194,43 @@ impl System {
         self.settle().await;
         self.books.check(&self.shop).await;
         Tally::add(&self.tally.rests);
+        self.resolve_with_room().await;
+        let unkept = "SELECT min(id) FROM review_item WHERE resolved_at IS NULL
+            AND id NOT IN (SELECT review_id FROM waiting_message WHERE review_id IS NOT NULL)";
+        if let Some(id) = sqlx::query_scalar::<_, Option<i64>>(unkept).fetch_one(&self.shop.db).await.unwrap() {
+            let code = self.resolve(id).await;
+            assert_eq!(code, Some(0), "review {id}, with which nothing is kept");
+        }
         let seen: String = sqlx::query_scalar(include_str!("seen.sql")).fetch_one(&self.shop.db).await.unwrap();
         *self.tally.seen.lock().unwrap() = seen;
-        self.resolve_a_review().await;
     }
 
-    /// A person looks at the oldest message that is kept: it is applied where there is room by now, while the load begins again.
-    async fn resolve_a_review(&self) {
-        let oldest = "SELECT min(review_id) FROM waiting_message WHERE review_id IS NOT NULL";
-        let Some(id): Option<i64> = sqlx::query_scalar(oldest).fetch_one(&self.shop.db).await.unwrap() else { return };
+    /// A person makes room for the oldest message that is kept for want of units, and resolves its review: it is applied, or, if it is a parcel whose
+    /// order has been cancelled since, refused. It is checked with all the rest when everything comes to rest again.
+    async fn resolve_with_room(&mut self) {
+        let oldest = "SELECT id, kind, subject -> 'rows' FROM review_item WHERE resolved_at IS NULL
+            AND kind IN ('written_off_below_reserved', 'transferred_below_reserved', 'shipped_elsewhere') ORDER BY id LIMIT 1";
+        let oldest: Option<(i64, String, Value)> = sqlx::query_as(oldest).fetch_optional(&self.shop.db).await.unwrap();
+        let Some((id, kind, rows)) = oldest else { return };
+        for row in rows.as_array().unwrap() {
+            let [sku, warehouse] = ["sku", "warehouse"].map(|field| row[field].as_str().unwrap());
+            let said = Messages::room(&format!("room-{id}-{sku}"), sku, warehouse);
+            publish(&self.producer(), &format!("room-{id}-{sku}"), &said).await;
+        }
+        self.settle().await;
+        let code = self.resolve(id).await;
+        let is_parcel = kind == "shipped_elsewhere";
+        assert!(code == Some(0) || (is_parcel && code == Some(1)), "{kind} {id} with room: {code:?}");
+        let resolved = "SELECT count(resolved_at) FROM review_item WHERE id = $1";
+        let resolved: i64 = sqlx::query_scalar(resolved).bind(id).fetch_one(&self.shop.db).await.unwrap();
+        assert_eq!(resolved, 1, "{kind} {id} stayed open although there was room");
+    }
+
+    /// Resolves a review through the program. Returns its exit code.
+    async fn resolve(&self, id: i64) -> Option<i32> {
         let ended = self.launch.run(&["reviews", "resolve", &id.to_string(), "--note", "looked at"]).await;
         assert!(matches!(ended.code, Some(0 | 1)), "{ended:?}");
+        ended.code
     }
 
     /// Waits until everything is decided and told.

@@ -19,12 +19,9 @@ struct Event {
     order_ref: String,
 }
 
-/// What became of an event, and of its messages.
-struct Fates {
-    taken: bool,
-    all_dead: bool,
-    one_dead: bool,
-}
+/// The messages of an inbound stream, as far as it was read: the places of each event.
+#[derive(Default)]
+pub struct Heard(HashMap<Event, Vec<i64>>);
 
 impl Event {
     fn of(message: &Told) -> Self {
@@ -68,23 +65,23 @@ impl Shop {
         found
     }
 
-    /// Every one of these messages of an inbound stream has exactly one fate: it is a dead letter, or its event was taken. One that came again while the
-    /// first waited, which was refused in the end, shares the fate of that. An event of which all messages are dead letters was not taken.
-    pub async fn audit_fates(&self, stream: &str, messages: &[Told]) {
-        let dead = self.dead_sequences(stream).await;
-        let events: Vec<Event> = messages.iter().map(Event::of).collect();
-        let taken = self.taken(&events).await;
-        let mut fates: HashMap<Event, Fates> = HashMap::new();
-        for ((message, event), taken) in messages.iter().zip(events).zip(taken) {
-            let dead = dead.contains(&i64::try_from(message.sequence).unwrap());
-            let fates = fates.entry(event).or_insert(Fates { taken, all_dead: true, one_dead: false });
-            fates.all_dead &= dead;
-            fates.one_dead |= dead;
+    /// Every message of an inbound stream, of which these are new, has exactly one fate: it is a dead letter, or its event was taken. One that came again
+    /// while the first waited, which was refused in the end, shares the fate of that, however long after. (That it came before that end is for the
+    /// program's own audit.) An event of which all messages are dead letters was not taken.
+    pub async fn audit_fates(&self, stream: &str, heard: &mut Heard, news: &[Told]) {
+        for message in news {
+            heard.0.entry(Event::of(message)).or_default().push(i64::try_from(message.sequence).unwrap());
         }
-        for (event, fates) in fates {
-            assert!(fates.taken || fates.one_dead, "{event:?} has no fate");
-            let is_both = fates.taken && fates.all_dead;
-            assert!(!is_both, "{event:?} was taken and is dead: {:?}", self.story_of(&event).await);
+        let dead = self.dead_sequences(stream).await;
+        let events: Vec<&Event> = heard.0.keys().collect();
+        let taken = self.taken(&events).await;
+        for (event, taken) in events.into_iter().zip(taken) {
+            let dead = heard.0[event].iter().map(|sequence| dead.contains(sequence));
+            let (one_dead, all_dead) = dead.fold((false, true), |(one, all), dead| (one || dead, all && dead));
+            if !(taken || one_dead) || (taken && all_dead) {
+                let fate = if taken { "was taken and is dead" } else { "has no fate" };
+                panic!("{event:?} at {:?} of {stream} {fate}: {:?}", heard.0[event], self.story_of(event).await);
+            }
         }
     }
 
@@ -113,7 +110,7 @@ impl Shop {
     }
 
     /// For each event whether it was processed, or created its order.
-    async fn taken(&self, events: &[Event]) -> Vec<bool> {
+    async fn taken(&self, events: &[&Event]) -> Vec<bool> {
         // PostgreSQL's text holds no NUL.
         let texts = |of: fn(&Event) -> &str| events.iter().map(|event| of(event).replace('\0', "")).collect::<Vec<_>>();
         sqlx::query_scalar(

@@ -14,6 +14,7 @@ mod shop;
 mod streams;
 mod wait;
 
+pub use audit::Heard;
 pub use ground::{Ground, binaries};
 pub use load::{Load, Said, buyers};
 pub use program::{Ended, Launch, Program};
