@@ -61,6 +61,7 @@ pub mod import;
 pub mod losses;
 pub mod messages;
 pub mod ops;
+pub mod publish;
 pub mod recover;
 pub mod relay;
 pub mod report;

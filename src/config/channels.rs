@@ -37,6 +37,16 @@ impl ChannelKind {
     }
 }
 
+/// What it means that a channel's list of what it shows lacks an item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Absent {
+    /// That it shows 0 of it, where 0 is what it was told.
+    Zero,
+    /// Nothing.
+    Unknown,
+}
+
 /// One sales channel that is told the stock. A channel that only sends orders needs no settings.
 #[derive(Debug, Clone, Deserialize, Serialize)]
 pub struct ChannelSettings {
@@ -77,6 +87,8 @@ pub struct ChannelSettings {
     pub grace_s: u64,
     /// Seconds one request may take, 1 to 600.
     pub timeout_s: u64,
+    /// What it means that a list of what is shown lacks an item that was told as 0. Marketplaces `zero`, webhooks `unknown`.
+    pub absent: Absent,
 }
 
 impl ChannelSettings {
@@ -100,6 +112,8 @@ impl ChannelSettings {
             min_interval_s: if is_ozon { 31 } else { 0 },
             grace_s: if is_ozon { 1_200 } else { 10 },
             timeout_s: 20,
+            // It is not documented whether marketplaces list what they show 0 of; some do not.
+            absent: if kind.is_marketplace() { Absent::Zero } else { Absent::Unknown },
         }
     }
 

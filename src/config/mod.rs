@@ -40,7 +40,7 @@ mod tests;
 
 pub use audit::Audit;
 pub use batch::Batch;
-pub use channels::{ChannelKind, ChannelSettings};
+pub use channels::{Absent, ChannelKind, ChannelSettings};
 pub use database::Database;
 pub use dead_letters::DeadLetters;
 pub use dev::Dev;
