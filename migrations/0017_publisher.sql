@@ -13,6 +13,9 @@ CREATE TABLE channel_item_map (
     CONSTRAINT channel_item_map_external_not_empty CHECK (external_id <> '')
 );
 
+-- Orders that were refused, by what they are about: as long as one of a channel is open, more may be sold there than is known here.
+CREATE INDEX dead_letter_open_by_subject ON dead_letter (subject) WHERE resolved_at IS NULL;
+
 -- What people ask of a channel's publisher, and how it is.
 CREATE TABLE publish_channel (
     channel            text        COLLATE "C" PRIMARY KEY,
@@ -47,6 +50,8 @@ CREATE TABLE publish_point (
     told_at                    timestamptz,
     told_external_id           text        COLLATE "C",
     told_external_warehouse_id text        COLLATE "C",
+    -- The channel takes nothing of it before.
+    free_at                    timestamptz,
     -- How often something was sent. A read that meets another number than it began with was overlapped.
     flights                    bigint      NOT NULL DEFAULT 0,
     -- Who is sending now, and until when that is believed.
@@ -84,9 +89,14 @@ CREATE INDEX publish_point_due ON publish_point (channel, (desired_qty > 0), due
 CREATE INDEX publish_point_look ON publish_point (channel, look_at) WHERE look_at IS NOT NULL;
 CREATE INDEX publish_point_flying ON publish_point (channel, lease_until) WHERE lease IS NOT NULL;
 CREATE INDEX publish_point_exposed ON publish_point (channel, exposed_since) WHERE exposed_units > 0;
+CREATE INDEX publish_point_parked ON publish_point (channel) WHERE parked IS NOT NULL;
+CREATE INDEX publish_point_of ON publish_point (channel, sku, warehouse);
 -- A stock row's points, and a channel's, address by address.
 CREATE INDEX publish_point_row ON publish_point (warehouse, sku);
 CREATE INDEX publish_point_address ON publish_point (channel, external_warehouse_id, external_id);
+-- Those that still have to withdraw from an address.
+CREATE INDEX publish_point_left ON publish_point (channel, told_external_warehouse_id, told_external_id)
+    WHERE external_id IS DISTINCT FROM told_external_id OR external_warehouse_id IS DISTINCT FROM told_external_warehouse_id;
 
 -- Every version that was to be told and became the newest, or came after a newer one.
 CREATE TABLE stock_push (

@@ -12,12 +12,14 @@ use crate::config::Settings;
 use crate::ops::metrics as names;
 use crate::store::generations::{self, Kept, Rotation};
 use crate::store::outbox::Needed;
-use crate::store::{Fault, Pool, dead_letters, horizon};
+use crate::store::{Fault, Pool, dead_letters, horizon, pushes};
 
 /// The bounds of the pause between two looks, which is a twelfth of the shortest time that anything is kept.
 const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_millis(100)..=Duration::from_secs(10);
 /// How many dead letters one statement lets go of.
 const DEAD_LETTERS_AT_ONCE: i64 = 1_000;
+/// How many versions that channels were told one statement lets go of.
+const PUSHES_AT_ONCE: i64 = 5_000;
 /// For how long a rotation may be overdue before the log speaks of it. It only has to find a moment without readers, and comes again soon.
 const OVERDUE: Duration = Duration::from_mins(1);
 /// How often the log repeats itself.
@@ -34,6 +36,8 @@ pub struct Retention {
     pub outbox_keep: Duration,
     /// How long dead letters are kept after they were resolved.
     pub dead_letters_keep: Duration,
+    /// How long what channels were told and showed is kept.
+    pub publisher_keep: Duration,
     /// How old somebody's transaction may be before the log warns.
     pub snapshot_warn: Duration,
 }
@@ -46,6 +50,7 @@ impl Retention {
             inbox_keep: Duration::from_secs(settings.inbox.keep_s),
             outbox_keep: Duration::from_secs(settings.outbox.keep_s),
             dead_letters_keep: Duration::from_secs(settings.dead_letters.keep_s.max(settings.inbox.keep_s)),
+            publisher_keep: Duration::from_secs(settings.publisher.keep_s),
             snapshot_warn: Duration::from_secs(settings.database.snapshot_warn_s),
         }
     }
@@ -54,6 +59,7 @@ impl Retention {
         match kept {
             Kept::Inbox => self.inbox_keep,
             Kept::Outbox => self.outbox_keep,
+            Kept::Attempts | Kept::Observations => self.publisher_keep,
         }
     }
 
@@ -84,6 +90,9 @@ impl Retention {
         let looked = [
             self.look_at(&mut connection, Kept::Inbox, warnings).await,
             self.look_at(&mut connection, Kept::Outbox, warnings).await,
+            self.look_at(&mut connection, Kept::Attempts, warnings).await,
+            self.look_at(&mut connection, Kept::Observations, warnings).await,
+            self.look_at_pushes(&mut connection).await,
             self.look_at_dead_letters(&mut connection).await,
             self.look_at_snapshots(&mut connection, warnings).await,
         ];
@@ -127,6 +136,12 @@ impl Retention {
         metrics::counter!(names::DEAD_LETTERS_PRUNED).increment(pruned);
         let oldest_s = dead_letters::oldest_resolved_s(connection).await?;
         metrics::gauge!(names::KEPT_OLDEST_SECONDS, "kept" => "dead_letters").set(oldest_s);
+        Ok(())
+    }
+
+    async fn look_at_pushes(&self, connection: &mut PgConnection) -> anyhow::Result<()> {
+        let pruned = pushes::prune(connection, self.publisher_keep, PUSHES_AT_ONCE).await?;
+        metrics::counter!(names::PUSHES_PRUNED).increment(pruned);
         Ok(())
     }
 

@@ -1,5 +1,6 @@
 //! The service put together: waits for its servers, brings database and streams up to date, starts every task, and ends them in order.
 
+mod publisher;
 mod start;
 mod watch;
 
@@ -129,6 +130,7 @@ impl Started {
             };
             deciders.spawn(sweeper::run(sweeper, taking.clone()));
         }
+        publisher::spawn(&self, settings, &outbox, &taking, &mut deciders)?;
         deciders.spawn(retention::run(Retention::new(self.pool.clone(), settings), taking.clone()));
         if settings.audit.every_s > 0 {
             let schedule = audit::Schedule {

@@ -36,7 +36,7 @@ pub(super) async fn acknowledged(broker: &Broker) -> anyhow::Result<Vec<Acknowle
 
 async fn ask_how_far(broker: &Broker) -> anyhow::Result<Vec<Acknowledged>> {
     let mut all = Vec::new();
-    for consumer in &broker.topology.consumers {
+    for consumer in broker.topology.deciding() {
         let stream = broker.jetstream.get_stream(&consumer.stream).await.with_context(|| consumer.stream.clone())?;
         let state = &stream.cached_info().state;
         let nothing_gone = state.first_sequence <= 1;

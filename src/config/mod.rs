@@ -26,6 +26,7 @@ mod orders;
 mod outbox;
 mod payments;
 mod problems;
+mod publisher;
 mod replies;
 mod secret;
 mod shape;
@@ -53,6 +54,7 @@ pub use orders::Orders;
 pub use outbox::Outbox;
 pub use payments::{OnFailure, Payments, Provider};
 pub use problems::ConfigError;
+pub use publisher::Publisher;
 pub use replies::Replies;
 pub use startup::Startup;
 pub use streams::Streams;
@@ -93,6 +95,8 @@ pub struct Settings {
     pub batch: Batch,
     /// How long what was told is kept.
     pub outbox: Outbox,
+    /// What channels were told.
+    pub publisher: Publisher,
     /// How long event ids are remembered.
     pub inbox: Inbox,
     /// How long resolved dead letters are kept.
@@ -138,6 +142,7 @@ impl Settings {
             audit: layers.section("audit"),
             batch: layers.section("batch"),
             outbox: layers.section("outbox"),
+            publisher: layers.section("publisher"),
             inbox: layers.section("inbox"),
             dead_letters: layers.section("dead_letters"),
             replies: layers.section("replies"),
@@ -173,6 +178,7 @@ impl Settings {
         self.audit.judge(problems);
         self.batch.judge(problems);
         self.outbox.judge(problems);
+        self.publisher.judge(problems);
         self.inbox.judge(problems);
         self.dead_letters.judge(problems);
         self.replies.judge(problems);

@@ -38,7 +38,7 @@ const AT_ONCE: usize = 64;
 pub async fn run(desk: Desk, pool: Pool, stop: CancellationToken) {
     let mut looked: HashMap<&str, u64> = HashMap::new();
     while !stop.is_cancelled() {
-        for file in &desk.topology.consumers {
+        for file in desk.topology.deciding() {
             if let Err(error) = look(&desk, &pool, file, looked.entry(&file.durable).or_default(), &stop).await {
                 tracing::warn!(consumer = %file.durable, error = format!("{error:#}"), "what was delivered again cannot be looked at yet");
             }

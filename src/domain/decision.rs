@@ -5,9 +5,10 @@ use std::sync::Arc;
 use super::command::{AskedSlot, DocumentKey, EventKey};
 use super::denial::Denial;
 use super::finding::Finding;
-use super::names::{EventId, Sku, Warehouse};
+use super::names::{Channel, EventId, Sku, Warehouse};
 use super::order::{OrderKey, OrderRow, OrderState, Reservation, ReservationState};
 use super::payment::{NewReport, PaymentChange, PaymentKey, RefundRequired, Settlement};
+use super::point::{PointKey, PointQuestion};
 use super::refusal::Refusal;
 use super::shipment::{FiledShipment, ParcelLine};
 use super::slot::SlotHold;
@@ -471,6 +472,12 @@ pub enum ReviewKind {
     ShippedWithoutHold,
     /// Units left another warehouse than the one where they are reserved, and it has none free.
     ShippedElsewhere,
+    /// A channel refuses what it is told of a point.
+    PushRejected,
+    /// A channel takes what it is told of a point, and does not show it.
+    PushUnapplied,
+    /// A channel and what is known of it here do not fit.
+    ChannelCheck,
     /// An invariant does not hold.
     Audit,
 }
@@ -489,6 +496,9 @@ impl ReviewKind {
             Self::WaitedTooLong => "waited_too_long",
             Self::ShippedWithoutHold => "shipped_without_hold",
             Self::ShippedElsewhere => "shipped_elsewhere",
+            Self::PushRejected => "push_rejected",
+            Self::PushUnapplied => "push_unapplied",
+            Self::ChannelCheck => "channel_check",
             Self::Audit => "audit",
         }
     }
@@ -512,6 +522,10 @@ pub enum ReviewSubject {
     },
     /// A place where an invariant does not hold.
     Finding(Box<Finding>),
+    /// A point, and what was told and seen of it.
+    Point(PointKey, Box<PointQuestion>),
+    /// A channel, and what of it does not fit, in one word and a name.
+    Channel(Channel, String),
 }
 
 /// A question for a person.

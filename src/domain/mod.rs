@@ -13,6 +13,7 @@ mod money;
 mod names;
 mod order;
 mod payment;
+mod point;
 mod refusal;
 mod repair;
 mod shipment;
@@ -40,6 +41,10 @@ pub use order::{Order, OrderKey, OrderRow, OrderState, PaymentMode, Reservation,
 pub use payment::{
     NewReport, Payment, PaymentChange, PaymentKey, PaymentReport, PaymentState, RefundReason, RefundRequired, Reported,
     Settlement,
+};
+pub use point::{
+    Address, Flight, Landed, Landing, Lease, Looked, MAX_HEALS, News, Point, PointKey, PointQuestion, PushState,
+    Rhythm, Seen, Told, Verdict,
 };
 pub use refusal::{Reason, Refusal};
 pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};

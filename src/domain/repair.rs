@@ -104,6 +104,9 @@ pub fn by_hand(finding: &Finding) -> &'static str {
         6 => {
             "see whether its event was taken, and say it again under a new event id if not: lastunit dead-letters list, lastunit explain CHANNEL ORDER_REF"
         }
+        8 => {
+            "see what the channel was told and shows: lastunit explain --point SKU CHANNEL WAREHOUSE, lastunit publisher reconcile CHANNEL"
+        }
         9 => {
             "see the payment, and refund it or settle the order: lastunit explain CHANNEL ORDER_REF, lastunit reviews list"
         }

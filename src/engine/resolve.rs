@@ -8,9 +8,10 @@ use super::batch::{Item, Resolution};
 use super::settle::{Engine, Turn};
 use super::tell::tell_resolved;
 use super::turnstile::Turnstile;
+use crate::domain::{Channel, PointKey, PushState, ReviewKind, Sku, Warehouse};
 use crate::messages;
 use crate::store::review_answers::{self, Answer, StoredReview};
-use crate::store::{Pool, StoreError, clock};
+use crate::store::{Pool, StoreError, clock, points, pushes};
 
 /// What became of a review that was to be resolved.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -57,7 +58,7 @@ pub async fn resolve(
         return Ok(Resolved::Decided(Resolution::ResolvedBefore));
     }
     let Some(kept) = review_answers::kept(&mut connection, answer.review).await? else {
-        return mark(&mut connection, answer).await;
+        return mark(&mut connection, answer, &review).await;
     };
     drop(connection);
     let resolving =
@@ -69,9 +70,17 @@ pub async fn resolve(
     Ok(settled.resolved.into_iter().next().map_or(Resolved::Undecided, |(_, resolution)| Resolved::Decided(resolution)))
 }
 
-/// Marks a review with which nothing is kept.
-async fn mark(connection: &mut PgConnection, answer: &Answer<'_>) -> Result<Resolved, StoreError> {
+/// Marks a review with which nothing is kept. What waited for the answer goes on: a point is told again.
+async fn mark(
+    connection: &mut PgConnection,
+    answer: &Answer<'_>,
+    review: &StoredReview,
+) -> Result<Resolved, StoreError> {
     let mut transaction = connection.begin().await?;
+    // Points are locked before reviews, as by those who ask about them.
+    let point: Vec<PointKey> = parked_by(review).into_iter().collect();
+    let mut parked = points::lock_many(&mut transaction, &point.iter().collect::<Vec<_>>()).await?;
+    parked.retain(|point| point.parked.is_some());
     let open = review_answers::lock_open(&mut transaction, &[answer.review]).await?;
     if open.is_empty() {
         transaction.rollback().await?;
@@ -80,8 +89,27 @@ async fn mark(connection: &mut PgConnection, answer: &Answer<'_>) -> Result<Reso
     let at = clock::now(&mut transaction).await?;
     let resolved = review_answers::resolve_many(&mut transaction, std::slice::from_ref(answer), at).await?;
     tell_resolved(&mut transaction, &resolved, at).await?;
+    parked.iter_mut().for_each(|point| point.unpark(at));
+    points::write_many(&mut transaction, &parked.iter().collect::<Vec<_>>()).await?;
+    let pending: Vec<_> =
+        parked.iter().map(|point| (&point.key, point.newest_version, PushState::Pending, None)).collect();
+    pushes::mark_many(&mut transaction, &pending).await?;
     transaction.commit().await?;
     Ok(Resolved::Marked)
+}
+
+/// The point that is not told until this review is resolved.
+fn parked_by(review: &StoredReview) -> Option<PointKey> {
+    let kinds = [ReviewKind::PushRejected, ReviewKind::PushUnapplied];
+    if !kinds.iter().any(|kind| kind.word() == review.kind) {
+        return None;
+    }
+    let name = |field: &str| review.subject.get(field)?.as_str();
+    Some(PointKey {
+        sku: Sku::new(name("sku")?).ok()?,
+        channel: Channel::new(name("channel")?).ok()?,
+        warehouse: Warehouse::new(name("warehouse")?).ok()?,
+    })
 }
 
 /// What is told of reviews that were resolved.

@@ -167,10 +167,34 @@ pub(super) struct ReviewOpened<'a> {
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum About<'a> {
-    Order { channel: &'a str, order_ref: &'a str },
-    Payment { provider: &'a str, payment_id: &'a str, channel: &'a str, order_ref: &'a str },
-    Message { subject: &'a str, event_id: &'a str, rows: Vec<Row<'a>> },
+    Order {
+        channel: &'a str,
+        order_ref: &'a str,
+    },
+    Payment {
+        provider: &'a str,
+        payment_id: &'a str,
+        channel: &'a str,
+        order_ref: &'a str,
+    },
+    Message {
+        subject: &'a str,
+        event_id: &'a str,
+        rows: Vec<Row<'a>>,
+    },
     Finding(FindingBody<'a>),
+    Point {
+        sku: &'a str,
+        channel: &'a str,
+        warehouse: &'a str,
+        version: i64,
+        desired_qty: Qty,
+        observed_qty: Option<Qty>,
+    },
+    Channel {
+        channel: &'a str,
+        what: &'a str,
+    },
 }
 
 impl<'a> About<'a> {
@@ -189,6 +213,15 @@ impl<'a> About<'a> {
                 Self::Message { subject, event_id: event_id.as_str(), rows: rows.iter().map(Row::of).collect() }
             }
             ReviewSubject::Finding(finding) => Self::Finding(FindingBody::of(finding)),
+            ReviewSubject::Point(point, question) => Self::Point {
+                sku: point.sku.as_str(),
+                channel: point.channel.as_str(),
+                warehouse: point.warehouse.as_str(),
+                version: question.version,
+                desired_qty: question.desired_qty,
+                observed_qty: question.observed_qty,
+            },
+            ReviewSubject::Channel(channel, what) => Self::Channel { channel: channel.as_str(), what },
         }
     }
 }

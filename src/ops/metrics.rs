@@ -56,6 +56,25 @@ pub const AUDIT_SECONDS: &str = "lastunit_audit_duration_seconds";
 /// Streams and durable consumers that have lost what was in them, not made good yet. Gauge: the warnings of `/readyz` name them.
 pub const BROKER_LOSSES: &str = "lastunit_broker_losses";
 
+/// Points that a channel was told, by what became of it. Counter; labels `channel`, `outcome`.
+pub const PUSHES: &str = "lastunit_pushes_total";
+/// Versions that channels were told, let go of. Counter.
+pub const PUSHES_PRUNED: &str = "lastunit_pushes_pruned_total";
+/// Points that were looked at. Counter; labels `channel`, `verdict`: `in_sync`, `lagging`, `drift`, `absent`.
+pub const OBSERVED: &str = "lastunit_observed_total";
+/// Points that should be told now. Gauge; label `channel`, as of all that follow; 0 in copies that do not have the channel's turn.
+pub const PUSH_DUE: &str = "lastunit_push_due_points";
+/// For how many seconds the oldest of them. Gauge.
+pub const PUSH_DUE_SECONDS: &str = "lastunit_push_due_seconds";
+/// Points that are being told. Gauge.
+pub const PUSH_FLYING: &str = "lastunit_push_flying_points";
+/// Points that wait for a person. Gauge.
+pub const PUSH_PARKED: &str = "lastunit_push_parked_points";
+/// Units that a channel shows and that are not free: what may be oversold there. Gauge.
+pub const OVERSELL_EXPOSURE_UNITS: &str = "lastunit_oversell_exposure_units";
+/// For how many seconds the oldest of them. Gauge.
+pub const OVERSELL_EXPOSURE_SECONDS: &str = "lastunit_oversell_exposure_seconds";
+
 /// Tells the recorder what the names mean. Counters begin at 0, so that their first increment shows as one.
 pub fn describe() {
     for name in
@@ -76,6 +95,14 @@ pub fn describe() {
     describe_counter!(RELAY_FAILURES, "Publications that failed.");
     describe_counter!(EXPIRED_ORDERS, "Orders whose hold ended unpaid.");
     describe_counter!(REPLIES_IGNORED, "Reply headers that were ignored.");
+    describe_counter!(PUSHES, "Points told, by outcome.");
+    describe_counter!(OBSERVED, "Points looked at, by verdict.");
+    describe_gauge!(PUSH_DUE, "Points that should be told now.");
+    describe_gauge!(PUSH_DUE_SECONDS, Unit::Seconds, "For how long the oldest of them.");
+    describe_gauge!(PUSH_FLYING, "Points that are being told.");
+    describe_gauge!(PUSH_PARKED, "Points that wait for a person.");
+    describe_gauge!(OVERSELL_EXPOSURE_UNITS, "Units shown and not free.");
+    describe_gauge!(OVERSELL_EXPOSURE_SECONDS, Unit::Seconds, "For how long the oldest of them.");
     describe_gauge!(AUDIT_FINDINGS, Unit::Count, "What the last audit found, by invariant.");
     describe_gauge!(AUDIT_LAST_TIME, Unit::Seconds, "When the last audit ended.");
     describe_gauge!(AUDIT_SECONDS, Unit::Seconds, "How long the last audit took.");

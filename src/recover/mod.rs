@@ -131,12 +131,12 @@ pub async fn recover(taken: &mut Taken, broker: &Broker, request: Request) -> an
     let rows = rows::retell(session, broker, request.dry_run).await?;
     let answers = answers::since(session, broker, since).await?;
     let mut consumers = Vec::new();
-    for consumer in &broker.topology.consumers {
+    for consumer in broker.topology.deciding() {
         consumers.push(rewind(broker, consumer, since, request.dry_run).await?);
     }
     if !request.dry_run {
         // That they were made anew is our doing, and no loss.
-        let rewound: Vec<String> = broker.topology.consumers.iter().map(ConsumerFile::id).collect();
+        let rewound: Vec<String> = broker.topology.deciding().map(ConsumerFile::id).collect();
         forget_many(session, &rewound).await?;
     }
     Ok(Report {

@@ -59,6 +59,12 @@ pub enum Sweep {
     Waiting,
     /// Invariant 7: versions.
     Versions,
+    /// Invariant 8: what is known to be shown was told.
+    Confirmed,
+    /// Invariant 8: what points were told, in order and one at a time.
+    Sent,
+    /// Invariant 8: what is queued is what should be shown.
+    Queued,
     /// Invariant 9.
     Money,
 }
@@ -80,6 +86,9 @@ impl Sweep {
         Self::SlotsApart,
     ];
 
+    /// All of invariant 8.
+    pub const OF_CHANNELS: [Self; 3] = [Self::Confirmed, Self::Sent, Self::Queued];
+
     fn invariant(self) -> u8 {
         match self {
             Self::Stock => 1,
@@ -89,6 +98,7 @@ impl Sweep {
             Self::Once | Self::SlotsApart => 5,
             Self::Waiting => 6,
             Self::Versions => 7,
+            Self::Confirmed | Self::Sent | Self::Queued => 8,
             Self::Money => 9,
         }
     }
@@ -119,6 +129,9 @@ impl Sweep {
             Self::SlotsApart => include_str!("audit_5_slots_apart.sql"),
             Self::Waiting => include_str!("audit_6_waiting.sql"),
             Self::Versions => include_str!("audit_7_versions.sql"),
+            Self::Confirmed => include_str!("audit_8_confirmed.sql"),
+            Self::Sent => include_str!("audit_8_order.sql"),
+            Self::Queued => include_str!("audit_8_told.sql"),
             Self::Money => include_str!("audit_9_money.sql"),
         }
     }

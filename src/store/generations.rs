@@ -1,4 +1,4 @@
-//! Generations: how the inbox and the outbox forget. Rows go into the current one of a ring of four; a rotation empties the oldest and makes
+//! Generations: how the inbox, the outbox and what marketplaces were told and showed are forgotten. Rows go into the current one of a ring of four; a rotation empties the oldest and makes
 //! it the current one.
 //!
 //! Emptying is TRUNCATE: it leaves no dead row behind, so that it costs the same whatever snapshot somebody holds open, and the program need not
@@ -19,6 +19,10 @@ pub enum Kept {
     Inbox = 101,
     /// `outbox`.
     Outbox = 102,
+    /// `push_attempt`.
+    Attempts = 103,
+    /// `stock_observation`.
+    Observations = 104,
 }
 
 impl Kept {
@@ -27,6 +31,8 @@ impl Kept {
         match self {
             Self::Inbox => "inbox",
             Self::Outbox => "outbox",
+            Self::Attempts => "attempts",
+            Self::Observations => "observations",
         }
     }
 
@@ -34,6 +40,8 @@ impl Kept {
         match self {
             Self::Inbox => "processed_event",
             Self::Outbox => "outbox",
+            Self::Attempts => "push_attempt",
+            Self::Observations => "stock_observation",
         }
     }
 }
@@ -124,7 +132,7 @@ async fn obstacle(
     }
     match kept {
         // All of it is older than the end of its generation, and that is long enough ago.
-        Kept::Inbox => Ok(None),
+        Kept::Inbox | Kept::Attempts | Kept::Observations => Ok(None),
         Kept::Outbox => Ok(outbox::needed(connection, state.number, keep).await?.map(Rotation::Needed)),
     }
 }

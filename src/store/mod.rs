@@ -6,6 +6,7 @@
 
 pub mod audit;
 pub mod broker;
+pub mod channels;
 pub mod clock;
 pub mod compared;
 pub mod dead_letters;
@@ -28,7 +29,9 @@ pub mod newest;
 pub mod orders;
 pub mod outbox;
 pub mod payments;
+pub mod points;
 pub mod pool;
+pub mod pushes;
 pub mod query;
 pub mod repair;
 pub mod replays;

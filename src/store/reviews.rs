@@ -72,5 +72,7 @@ fn cause(subject: &ReviewSubject) -> String {
         ReviewSubject::Payment(payment, _) => format!("payment\t{}\t{}", payment.provider, payment.payment_id),
         ReviewSubject::Message { subject, event_id, .. } => format!("message\t{subject}\t{event_id}"),
         ReviewSubject::Finding(finding) => finding.cause(),
+        ReviewSubject::Point(point, _) => format!("point\t{}\t{}\t{}", point.channel, point.warehouse, point.sku),
+        ReviewSubject::Channel(channel, what) => format!("channel\t{channel}\t{what}"),
     }
 }

@@ -12,6 +12,7 @@ use tokio::time::Instant;
 
 use super::outbox::Lane;
 use crate::config::Database;
+use crate::domain::Channel;
 
 /// What there is to take turns at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +79,14 @@ impl Session {
         take(&mut self.connection, turn).await
     }
 
+    /// Takes the turn at telling a channel, if nobody has it: so its rates are kept over all copies.
+    ///
+    /// # Errors
+    /// The database's own.
+    pub async fn take_channel(&mut self, channel: &Channel) -> Result<bool, sqlx::Error> {
+        take_channel(&mut self.connection, channel).await
+    }
+
     /// Where what is done in the turn is written.
     pub fn connection(&mut self) -> &mut PgConnection {
         &mut self.connection
@@ -123,6 +132,19 @@ pub async fn take(connection: &mut PgConnection, turn: TurnOf) -> Result<bool, s
         .bind(turn as i32)
         .fetch_one(connection)
         .await
+}
+
+/// Takes the turn at telling a channel for as long as this connection stands. One number of 64 bits: those of the other turns are two of 32.
+///
+/// # Errors
+/// The database's own.
+pub async fn take_channel(connection: &mut PgConnection, channel: &Channel) -> Result<bool, sqlx::Error> {
+    sqlx::query_scalar(
+        "SELECT pg_try_advisory_lock(hashtextextended('lastunit ' || current_schema() || ' channel ' || $1, 0))",
+    )
+    .bind(channel.as_str())
+    .fetch_one(connection)
+    .await
 }
 
 /// Whether any session holds the turn. It may be given up the next moment: good for telling a person, for nothing else.

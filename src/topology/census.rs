@@ -3,11 +3,13 @@
 use async_nats::jetstream::Context;
 use serde_json::Value;
 
-use super::{OUTBOUND, Topology, TopologyError};
+use super::{ConsumerFile, OUTBOUND, Topology, TopologyError};
 use crate::domain::Timestamp;
 use crate::messages::parse_instant;
 use crate::store::broker::Known;
 
+/// The stream of figures.
+const STOCK: &str = "STOCK";
 /// The stream that has the last message of each subject of `STOCK`.
 const LATEST: &str = "STOCK_LATEST";
 
@@ -19,7 +21,9 @@ impl Topology {
     /// [`TopologyError::Unreachable`], [`TopologyError::Refused`].
     pub async fn census(&self, js: &Context) -> Result<Vec<Known>, TopologyError> {
         let mut known = Vec::new();
-        for wanted in self.wanted() {
+        // What hears STOCK may be made anew as often as it likes: nothing is lost by it.
+        let hears = self.consumer_of(STOCK).map(ConsumerFile::id);
+        for wanted in self.wanted().filter(|wanted| Some(wanted.id()) != hears) {
             let Some(info) = wanted.info(js).await? else { continue };
             known.extend(made_at(&info).map(|made_at| Known {
                 name: wanted.id(),

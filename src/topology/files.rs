@@ -30,6 +30,7 @@ pub(super) const SHIPPED: &[(&str, &str)] = shipped![
     "PAYMENTS.lastunit-payments.consumer.json",
     "INVENTORY.lastunit-inventory.consumer.json",
     "SHIPMENTS.lastunit-shipments.consumer.json",
+    "STOCK.lastunit-publisher.consumer.json",
 ];
 
 /// A file that was found, not yet understood.

@@ -138,6 +138,11 @@ impl Topology {
         self.consumers.iter().find(|consumer| consumer.family == family)
     }
 
+    /// The durable consumers of messages that are decided. What hears `STOCK` is not among them: it takes whatever comes, and again.
+    pub fn deciding(&self) -> impl Iterator<Item = &ConsumerFile> {
+        self.consumers.iter().filter(|consumer| INBOUND.contains(&consumer.family.as_str()))
+    }
+
     /// What the stream of that family is called at the broker.
     pub fn stream_name(&self, family: &str) -> String {
         subject::stream_name(&self.prefix, family)

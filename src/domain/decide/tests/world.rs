@@ -352,7 +352,10 @@ impl World {
         self.reviews.extend(self.decision.reviews.iter().filter_map(|review| match &review.subject {
             ReviewSubject::Order(key) => Some(format!("{} {}/{}", review.kind.word(), key.channel, key.order_ref)),
             ReviewSubject::Payment(payment, _) => Some(format!("{} {}", review.kind.word(), payment.payment_id)),
-            ReviewSubject::Message { .. } | ReviewSubject::Finding(_) => None,
+            ReviewSubject::Message { .. }
+            | ReviewSubject::Finding(_)
+            | ReviewSubject::Point(..)
+            | ReviewSubject::Channel(..) => None,
         }));
         for filed in &self.decision.documents {
             let key = (filed.subject.clone(), filed.key.document_ref.clone());

@@ -1,0 +1,16 @@
+-- Flights end: what became of their versions, and of each attempt.
+WITH landed AS (
+    SELECT landed.sku, landed.channel, landed.warehouse, landed.version, landed.flight, landed.state, landed.error, landed.outcome
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[], $5::bigint[], $6::text[], $7::text[], $8::text[])
+        AS landed (sku, channel, warehouse, version, flight, state, error, outcome)
+),
+ended AS (
+    UPDATE push_attempt AS attempt SET ended_at = $10, outcome = landed.outcome, detail = landed.error
+    FROM landed
+    WHERE attempt.sku = landed.sku AND attempt.channel = landed.channel AND attempt.warehouse = landed.warehouse
+        AND attempt.flight = landed.flight AND attempt.lease = $9 AND attempt.ended_at IS NULL
+)
+UPDATE stock_push AS push SET state = landed.state, last_error = coalesce(landed.error, push.last_error)
+FROM landed
+WHERE push.sku = landed.sku AND push.channel = landed.channel AND push.warehouse = landed.warehouse AND push.version = landed.version
+    AND push.state = 'sending'
