@@ -9,7 +9,8 @@ CREATE TABLE channel_item_map (
     channel     text COLLATE "C" NOT NULL,
     external_id text COLLATE "C" NOT NULL,
     PRIMARY KEY (sku, channel),
-    CONSTRAINT channel_item_map_external UNIQUE (channel, external_id),
+    -- In this order, so that who looks for a SKU of a channel never finds its way here.
+    CONSTRAINT channel_item_map_external UNIQUE (external_id, channel),
     CONSTRAINT channel_item_map_external_not_empty CHECK (external_id <> '')
 );
 
@@ -90,10 +91,10 @@ CREATE INDEX publish_point_look ON publish_point (channel, look_at) WHERE look_a
 CREATE INDEX publish_point_flying ON publish_point (channel, lease_until) WHERE lease IS NOT NULL;
 CREATE INDEX publish_point_exposed ON publish_point (channel, exposed_since) WHERE exposed_units > 0;
 CREATE INDEX publish_point_parked ON publish_point (channel) WHERE parked IS NOT NULL;
-CREATE INDEX publish_point_of ON publish_point (channel, sku, warehouse);
--- A stock row's points, and a channel's, address by address.
+-- A stock row's points; whose an address is; what a channel was told, address by address.
 CREATE INDEX publish_point_row ON publish_point (warehouse, sku);
-CREATE INDEX publish_point_address ON publish_point (channel, external_warehouse_id, external_id);
+CREATE INDEX publish_point_address ON publish_point (external_id, external_warehouse_id, channel);
+CREATE INDEX publish_point_told ON publish_point (channel, told_external_warehouse_id, told_external_id) WHERE told_version IS NOT NULL;
 -- Those that still have to withdraw from an address.
 CREATE INDEX publish_point_left ON publish_point (channel, told_external_warehouse_id, told_external_id)
     WHERE external_id IS DISTINCT FROM told_external_id OR external_warehouse_id IS DISTINCT FROM told_external_warehouse_id;

@@ -103,7 +103,7 @@ impl Desk {
         locked.retain(|point| {
             point.lease.is_none() && seen.get(&point.key).is_some_and(|(flights, _)| *flights == point.flights)
         });
-        let beside = pushes::beside(&mut transaction, &self.channel, &keys).await?;
+        let beside = pushes::beside(&mut transaction, &keys).await?;
         let refused = channels::has_refused_orders(&mut transaction, &self.channel).await?;
         let now = clock::now(&mut transaction).await?;
         let mut judged: Vec<(&PointKey, Option<Qty>, Looked)> = Vec::with_capacity(locked.len());

@@ -196,19 +196,18 @@ pub struct Beside {
     pub behind: bool,
 }
 
-/// What is known of a channel's points beside their rows.
+/// What is known of points of one channel beside their rows.
 ///
 /// # Errors
 /// The database's own.
 pub async fn beside(
     connection: &mut PgConnection,
-    channel: &Channel,
     keys: &[&PointKey],
 ) -> Result<HashMap<StockKey, Beside>, StoreError> {
-    let [skus, _, warehouses] = columns(keys.iter().copied());
+    let [skus, channels, warehouses] = columns(keys.iter().copied());
     let rows: Vec<(String, String, Option<i64>, bool)> = sqlx::query_as(include_str!("confirmed_load.sql"))
-        .bind(channel.as_str())
         .bind(skus)
+        .bind(channels)
         .bind(warehouses)
         .fetch_all(connection)
         .await?;

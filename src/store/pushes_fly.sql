@@ -14,8 +14,14 @@ sending AS (
 superseded AS (
     UPDATE stock_push AS push SET state = 'superseded'
     FROM flight
-    WHERE push.sku = flight.sku AND push.channel = flight.channel AND push.warehouse = flight.warehouse
-        AND push.version < flight.version AND push.state IN ('pending', 'unknown', 'needs_review')
+    CROSS JOIN LATERAL (
+        SELECT id FROM stock_push
+        WHERE sku = flight.sku AND channel = flight.channel AND warehouse = flight.warehouse
+            AND state IN ('pending', 'unknown', 'needs_review') AND version < flight.version
+        -- Looked up point by point.
+        OFFSET 0
+    ) AS older
+    WHERE push.id = older.id
 ),
 begun AS (
     INSERT INTO push_attempt (sku, channel, warehouse, version, external_id, external_warehouse_id, qty, withdrawal, flight, lease, began_at, generation)

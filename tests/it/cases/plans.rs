@@ -35,9 +35,13 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
 const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
+const POINT: (&str, &[&str]) = ("publish_point", &["sku", "channel", "warehouse"]);
+const POINT_OF_ROW: (&str, &[&str]) = ("publish_point", &["warehouse", "sku"]);
+const PUSH: (&str, &[&str]) = ("stock_push", &["sku", "channel", "warehouse"]);
+const CONFIRMED: (&str, &[&str]) = ("stock_confirmed", &["sku", "channel", "warehouse"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 111] = [
+const STATEMENTS: [Statement; 137] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -250,11 +254,82 @@ const STATEMENTS: [Statement; 111] = [
     statement("warehouse_map_insert", "text[], text[], text[], integer[], bigint[]", &[]),
     statement("waiting_review", "bigint[], bigint[]", &[("waiting_message", &["id"])]),
     statement("waiting_load", "text[], text[]", &[("waiting_message", &["channel", "order_ref"])]),
+    statement("channels_ask", "text", &[]),
+    statement("channels_calm", "text", &[]),
+    statement("channels_checked", "text", &[]),
+    statement("channels_gauges", "text", &[("publish_point", &["channel"])]),
+    statement("channels_halt", "text, text", &[]),
+    statement("channels_load", "text", &[]),
+    statement("channels_open", "text, bigint", &[]),
+    statement("channels_reconciled", "text, timestamptz", &[]),
+    statement("confirmed_forget", "text[], text[], text[]", &[CONFIRMED]),
+    statement("confirmed_load", "text[], text[], text[]", &[POINT, POINT_OF_ROW, CONFIRMED, STOCK]),
+    statement("confirmed_write", "text[], text[], text[], bigint[], bigint[], timestamptz", &[]),
+    statement("observations_insert", "text[], text, text[], bigint[], bigint[], bigint[], text[], timestamptz", &[]),
+    statement(
+        "points_due",
+        "text, int, boolean",
+        &[
+            ("publish_point", &["channel"]),
+            ("publish_point", &["channel", "external_warehouse_id", "external_id"]),
+            ("publish_point", &["channel", "told_external_warehouse_id", "told_external_id"]),
+        ],
+    ),
+    statement(
+        "points_flown",
+        "text, bigint",
+        &[("publish_point", &["channel", "lease_until"]), ("push_attempt", &["sku", "channel", "warehouse", "flight"])],
+    ),
+    statement("points_lock", "text[], text[], text[]", &[POINT, POINT_OF_ROW]),
+    statement("points_look", "text, bigint", &[("publish_point", &["channel", "look_at"])]),
+    statement("points_make", "text[], text[], text[]", &[]),
+    statement(
+        "points_missed",
+        "text, text, text, bigint",
+        &[("channel_item_map", &["sku"]), STOCK_OF_SKU, POINT, POINT_OF_ROW],
+    ),
+    statement("points_shown", "text, text, text, bigint", &[("publish_point", &["channel"])]),
+    statement(
+        "points_wanted",
+        "text[], text[], bigint[], bigint[], text[], bigint[]",
+        &[("channel_item_map", &["sku"]), ("publish_point", &["warehouse", "sku"])],
+    ),
+    statement(
+        "points_write",
+        "text[], text[], text[], text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz[], text[], text[], \
+         timestamptz[], bigint[], uuid[], timestamptz[], timestamptz[], timestamptz[], int[], int[], timestamptz[], int[], text[], bigint[], \
+         bigint[], timestamptz[]",
+        &[POINT, POINT_OF_ROW],
+    ),
+    statement(
+        "pushes_fly",
+        "text[], text[], text[], bigint[], text[], text[], bigint[], boolean[], bigint[], uuid, timestamptz",
+        &[PUSH, ("stock_push", &["id"])],
+    ),
+    statement(
+        "pushes_land",
+        "text[], text[], text[], bigint[], bigint[], text[], text[], text[], uuid, timestamptz",
+        &[PUSH, ("push_attempt", &["sku", "channel", "warehouse", "flight"])],
+    ),
+    statement("pushes_mark", "text[], text[], text[], bigint[], text[], text[]", &[PUSH]),
+    statement(
+        "pushes_prune",
+        "double precision, bigint",
+        &[("stock_push", &["created_at"]), POINT, POINT_OF_ROW, ("stock_push", &["id"])],
+    ),
+    statement(
+        "pushes_queue",
+        "text[], text[], text[], bigint[], bigint[], text[], text[], timestamptz",
+        &[PUSH, ("stock_push", &["id"])],
+    ),
 ];
 
 /// What is looked through whole: what waits, by the net that the sweeper draws (it holds what waits now, and no more), and the rows of a
-/// warehouse, page by page, when an import changed its map; and all rows, once, when more is to be told again than is kept.
-const SWEEPS: [Statement; 4] = [
+/// warehouse, page by page, when an import changed its map; and all rows, once, when more is to be told again than is kept; and the dead letters that
+/// are open, as long as they are few; and a channel's points, page by page, when its safety stock has changed.
+const SWEEPS: [Statement; 6] = [
+    statement("points_of", "text, text, text, bigint", &[("publish_point", &[])]),
+    statement("channels_refused", "text", &[("dead_letter", &[])]),
     statement("doubts_add_all", "", &[("stock", &[])]),
     statement(
         "waiting_overdue",
@@ -266,7 +341,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 22] = [
+const AUDIT: [Statement; 25] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -281,6 +356,9 @@ const AUDIT: [Statement; 22] = [
     statement("audit_5_once", "", &[]),
     statement("audit_6_waiting", "", &[]),
     statement("audit_7_versions", "", &[]),
+    statement("audit_8_confirmed", "", &[]),
+    statement("audit_8_order", "", &[]),
+    statement("audit_8_told", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
     statement("exported_lines", "", &[]),
@@ -321,7 +399,13 @@ const WHY: [Statement; 21] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 20] = [
+const GROWING: [&str; 26] = [
+    "channel_item_map",
+    "publish_point",
+    "push_attempt",
+    "stock_confirmed",
+    "stock_observation",
+    "stock_push",
     "payment",
     "payment_report",
     "refund_required",
@@ -432,6 +516,22 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT 'stripe', 'P' || n, 'cancelled', n::text, now()",
         "INSERT INTO review_item (kind, cause, subject, detail, opened_at)
          SELECT 'oversold', n::text, '{}', '', now()",
+        "INSERT INTO channel_item_map (sku, channel, external_id) SELECT 'sku' || n, 'ozon', n::text",
+        "INSERT INTO publish_point
+            (sku, channel, warehouse, external_id, external_warehouse_id, newest_version, available, desired_qty, told_version, told_qty, told_at,
+             told_external_id, told_external_warehouse_id, flights, lease, lease_until, due_at, look_at)
+         SELECT 'sku' || n, 'ozon', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, n::text, 'w' || n % 2, 1, 1, n % 3, 1, 1, now(), n::text,
+                'w' || n % 2, 1, CASE WHEN n % 100 = 0 THEN gen_random_uuid() END, CASE WHEN n % 100 = 0 THEN now() END,
+                CASE WHEN n % 50 = 0 THEN now() END, CASE WHEN n % 70 = 0 THEN now() END",
+        "INSERT INTO stock_push (sku, channel, warehouse, version, desired_qty, state, created_at)
+         SELECT 'sku' || n, 'ozon', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1, CASE WHEN n % 50 = 0 THEN 'pending' ELSE 'accepted' END, now()",
+        "INSERT INTO stock_confirmed (sku, channel, warehouse, confirmed_version, confirmed_qty, confirmed_at)
+         SELECT 'sku' || n, 'ozon', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1, now()",
+        "INSERT INTO push_attempt
+            (sku, channel, warehouse, version, external_id, external_warehouse_id, qty, withdrawal, flight, lease, began_at, generation)
+         SELECT 'sku' || n, 'ozon', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, n::text, 'w', 1, false, 1, gen_random_uuid(), now(), n % 4",
+        "INSERT INTO stock_observation (sku, channel, warehouse, observed_qty, desired_qty, compared_version, verdict, at, generation)
+         SELECT 'sku' || n, 'ozon', CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1, 1, 'in_sync', now(), n % 4",
         "INSERT INTO waiting_message
             (channel, order_ref, stream, sequence, received_at, consumer, subject, event_id, headers, body, since)
          SELECT 'web', 'early' || n, 'ORDERS', n, now(), '', 'order.cancelled.web', n::text, '{}', '', now()",
