@@ -5,8 +5,16 @@
 //! timer ─ look ─▶ Marketplace::observe ─▶ stock_observation ─▶ confirmed | again | review
 //! ```
 
+mod adapter;
+mod limits;
 mod marketplace;
+mod outcomes;
+mod ozon;
+mod transport;
+mod webhook;
+mod wildberries;
 
+pub use adapter::{AdapterError, adapter};
 pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };
