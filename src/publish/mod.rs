@@ -4,30 +4,32 @@
 //! STOCK ─ hear ─▶ publish_point, stock_push ─ claim (one in flight a point) ─▶ Marketplace::push ─▶ outcome per item
 //! timer ─ look ─▶ Marketplace::observe ─▶ stock_observation ─▶ confirmed | again | review
 //! ```
-
 //!
 //! - `hear` reads `STOCK`, `queue` makes each point's newest figures of it; both change nothing when they come twice.
 //! - `desk` is a channel's worker, one copy at a time: `push` claims, sends and lands, `look` reads and judges.
 //! - `unprocessed` knows whether orders of a channel are on their way.
-//! - `marketplace` is what a channel is spoken to through.
+//! - `marketplace` is what a channel is spoken to through; `adapter` makes one of settings: `ozon`, `wildberries`, `webhook`, each over
+//!   `transport`, within `limits`.
 
+mod adapter;
 mod desk;
 mod hear;
+mod limits;
 mod look;
 mod marketplace;
+mod outcomes;
+mod ozon;
 mod push;
 mod queue;
+mod transport;
 mod unprocessed;
+mod webhook;
+mod wildberries;
 
+pub use adapter::{AdapterError, adapter};
 pub use desk::{Desk, rhythm, run as run_desk};
 pub use hear::{Ear, run as run_ear};
 pub use look::Tally;
-
 pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };
-
-/// STUB
-pub fn adapter(_: &str, _: &crate::config::ChannelSettings) -> Result<Box<dyn Marketplace>, &'static str> {
-    Err("stub")
-}

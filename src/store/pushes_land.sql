@@ -10,7 +10,8 @@ ended AS (
     WHERE attempt.sku = landed.sku AND attempt.channel = landed.channel AND attempt.warehouse = landed.warehouse
         AND attempt.flight = landed.flight AND attempt.lease = $9 AND attempt.ended_at IS NULL
 )
-UPDATE stock_push AS push SET state = landed.state, last_error = coalesce(landed.error, push.last_error)
+-- By its key; a condition on the state would have all that are being sent read.
+UPDATE stock_push AS push
+SET state = CASE WHEN push.state = 'sending' THEN landed.state ELSE push.state END, last_error = coalesce(landed.error, push.last_error)
 FROM landed
 WHERE push.sku = landed.sku AND push.channel = landed.channel AND push.warehouse = landed.warehouse AND push.version = landed.version
-    AND push.state = 'sending'
