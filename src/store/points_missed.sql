@@ -6,6 +6,6 @@ JOIN stock ON stock.sku = item.sku
 JOIN channel_warehouse_map AS map ON map.warehouse = stock.warehouse AND map.channel = item.channel
 LEFT JOIN publish_point AS point ON point.sku = stock.sku AND point.channel = item.channel AND point.warehouse = stock.warehouse
 WHERE item.channel = $1 AND map.external_warehouse_id IS NOT NULL AND stock.version > coalesce(point.newest_version, 0)
-    AND item.sku >= $2 AND (item.sku, stock.warehouse) > ($2, $3)
+    AND item.sku >= $2 AND stock.sku >= $2 AND (item.sku, stock.warehouse) > ($2, $3)
 ORDER BY item.sku, stock.warehouse
 LIMIT $4

@@ -7,8 +7,14 @@ WITH landed AS (
 ended AS (
     UPDATE push_attempt AS attempt SET ended_at = $10, outcome = landed.outcome, detail = landed.error
     FROM landed
-    WHERE attempt.sku = landed.sku AND attempt.channel = landed.channel AND attempt.warehouse = landed.warehouse
-        AND attempt.flight = landed.flight AND attempt.lease = $9 AND attempt.ended_at IS NULL
+    CROSS JOIN LATERAL (
+        SELECT id, generation FROM push_attempt
+        WHERE sku = landed.sku AND channel = landed.channel AND warehouse = landed.warehouse AND flight = landed.flight
+            AND lease = $9 AND ended_at IS NULL
+        -- Looked up point by point.
+        OFFSET 0
+    ) AS begun
+    WHERE attempt.id = begun.id AND attempt.generation = begun.generation
 )
 -- By its key; a condition on the state would have all that are being sent read.
 UPDATE stock_push AS push

@@ -309,7 +309,7 @@ const STATEMENTS: [Statement; 137] = [
     statement(
         "pushes_land",
         "text[], text[], text[], bigint[], bigint[], text[], text[], text[], uuid, timestamptz",
-        &[PUSH, ("push_attempt", &["sku", "channel", "warehouse", "flight"])],
+        &[PUSH, ("push_attempt", &["sku", "channel", "warehouse", "flight"]), ("push_attempt", &["id"])],
     ),
     statement("pushes_mark", "text[], text[], text[], bigint[], text[], text[]", &[PUSH]),
     statement(
