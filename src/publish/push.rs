@@ -124,6 +124,7 @@ impl Desk {
         }
         locked.retain(ours);
         self.write_landed(&mut transaction, lease, &mut locked, landings).await?;
+        crash_point("publish::before_landed");
         Ok(transaction.commit().await?)
     }
 

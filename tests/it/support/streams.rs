@@ -32,6 +32,7 @@ impl Launch {
                 ("PAYMENTS.lastunit-payments.consumer.json", "ack_wait", ack_wait()),
                 ("INVENTORY.lastunit-inventory.consumer.json", "ack_wait", ack_wait()),
                 ("SHIPMENTS.lastunit-shipments.consumer.json", "ack_wait", ack_wait()),
+                ("STOCK.lastunit-publisher.consumer.json", "ack_wait", ack_wait()),
             ],
         )
     }

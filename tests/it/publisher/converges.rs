@@ -1,0 +1,97 @@
+//! Two copies, many items in three warehouses, sales going on, each fault once on each marketplace: in the end what is shown is what is desired.
+
+use std::time::Duration;
+
+use lastunit::config::ChannelKind;
+use lastunit::dev::marketplace::Fault;
+use serde_json::json;
+
+use super::{CHANNELS, Fair, Terms, address};
+use crate::support::Figures;
+
+const ITEMS: usize = 150;
+const WAREHOUSES: [(&str, usize); 3] = [("main", 1), ("far", 2), ("near", 3)];
+/// Items that no marketplace knows, one a channel.
+const UNKNOWN: usize = 3;
+
+fn faults() -> Vec<Fault> {
+    vec![
+        Fault::Slow(Duration::from_millis(1_500)),
+        Fault::Late(Duration::from_millis(1_500)),
+        Fault::AcceptedLate(Duration::from_millis(700)),
+        Fault::Lie,
+        Fault::Throttled(Some(1)),
+        Fault::Throttled(None),
+        Fault::Status(500),
+        Fault::Status(503),
+        Fault::AppliedThenStatus(502),
+        Fault::HalfBody,
+        Fault::Drip,
+        Fault::Cut,
+        Fault::MissingRow,
+        Fault::Unnamed,
+        Fault::Processing,
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_shown_is_what_is_desired_whatever_went_wrong() {
+    let fair = Fair::open(Terms { grace_s: 2, ..Terms::default() }).await;
+    for (warehouse, number) in WAREHOUSES {
+        fair.warehouse(warehouse, number).await;
+    }
+    for n in 0..ITEMS {
+        fair.item(&sku(n), 1_000 + n).await;
+    }
+    for (n, (channel, _)) in CHANNELS.iter().enumerate() {
+        fair.map(&format!("UNKNOWN-{n}"), channel, &(9_000 + n).to_string()).await;
+    }
+    let _copies = [fair.launch.ready(&["run"]).await, fair.launch.ready(&["run"]).await];
+    for (_, kind) in CHANNELS {
+        faults().into_iter().for_each(|fault| fair.simulator.arm(kind, fault));
+        for fault in [Fault::Status(500), Fault::HalfBody, Fault::Cut] {
+            fair.simulator.arm_read(kind, fault);
+        }
+    }
+    let mut figures: Vec<(String, i64)> = (0..ITEMS).map(|n| (sku(n), 20)).collect();
+    figures.extend((0..UNKNOWN).map(|n| (format!("UNKNOWN-{n}"), 5)));
+    for (warehouse, _) in WAREHOUSES {
+        fair.shop.count_many(&figures, warehouse).await;
+    }
+    // Sales, until every fault has been met with.
+    let mut round = 0;
+    while round < 40 || fair.simulator.is_armed() {
+        assert!(round < 2_000, "faults are left that nobody met");
+        let orders = (0..25).map(|n| {
+            let id = format!("o{round}-{n}");
+            let line = json!({ "sku": sku((round * 7 + n * 11) % ITEMS), "qty": 1, "warehouse": WAREHOUSES[n % 3].0 });
+            ("order.created.shop".to_owned(), json!({ "event_id": id, "order_ref": id, "payment": "on_delivery", "lines": [line] }))
+        });
+        fair.shop.say_many(orders).await;
+        fair.shop.settled().await;
+        round += 1;
+    }
+    fair.quiet().await;
+
+    for n in 0..ITEMS {
+        for (warehouse, number) in WAREHOUSES {
+            let Figures { on_hand, reserved, .. } = fair.shop.figures(&sku(n), warehouse).await.unwrap();
+            for (channel, kind) in CHANNELS {
+                let shown = fair.simulator.shown(&address(kind, number, 1_000 + n));
+                assert_eq!(shown, Some(on_hand - reserved), "{} in {warehouse} on {channel}", sku(n));
+            }
+        }
+    }
+    // What no marketplace knows waits for a person, and was not sent again and again.
+    let refused = "SELECT count(*) FROM review_item WHERE kind = 'push_rejected' AND resolved_at IS NULL AND subject ->> 'sku' LIKE 'UNKNOWN-%'";
+    assert_eq!(fair.shop.number(refused).await, 6, "three warehouses of two marketplaces: who receives webhooks has no catalogue");
+    let most = "SELECT coalesce(max(attempts), 0)::bigint FROM stock_push WHERE sku LIKE 'UNKNOWN-%'";
+    assert!(fair.shop.number(most).await < 40);
+    assert_eq!(fair.shop.number("SELECT count(*) FROM publish_point WHERE parked IS NOT NULL AND sku NOT LIKE 'UNKNOWN-%'").await, 0);
+    let _ = ChannelKind::Ozon;
+    fair.audit().await;
+}
+
+fn sku(n: usize) -> String {
+    format!("ITEM-{n}")
+}
