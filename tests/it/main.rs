@@ -16,6 +16,7 @@ mod import;
 mod orders;
 mod packaging;
 mod permissions;
+mod publisher;
 mod recover;
 mod retention;
 mod story;

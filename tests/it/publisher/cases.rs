@@ -47,7 +47,9 @@ async fn a_marketplace_that_accepts_and_never_shows_is_seen_through_and_a_person
     let beside = "SELECT count(*) FROM review_item WHERE subject @> '{\"sku\": \"A\", \"warehouse\": \"main\", \"desired_qty\": 0, \"observed_qty\": 5}'";
     assert_eq!(fair.shop.number(beside).await, 3);
     assert_eq!(fair.shop.number("SELECT count(*) FROM stock_push WHERE state = 'needs_review'").await, 3);
-    assert_eq!(fair.shop.number("SELECT count(*) FROM stock_observation WHERE verdict = 'drift' AND observed_qty = 5 AND desired_qty = 0").await, 12);
+    // Each time before it was told again, and before the question; it is looked at after that too.
+    let seen = "SELECT count(*) FROM stock_observation WHERE verdict = 'drift' AND observed_qty = 5 AND desired_qty = 0";
+    assert!(fair.shop.number(seen).await >= 12);
 
     fair.simulator.disarm();
     let ids: Vec<i64> = sqlx::query_scalar("SELECT id FROM review_item").fetch_all(&fair.shop.db).await.unwrap();

@@ -84,7 +84,7 @@ async fn what_is_shown_is_what_is_desired_whatever_went_wrong() {
     }
     // What no marketplace knows waits for a person, and was not sent again and again.
     let refused = "SELECT count(*) FROM review_item WHERE kind = 'push_rejected' AND resolved_at IS NULL AND subject ->> 'sku' LIKE 'UNKNOWN-%'";
-    assert_eq!(fair.shop.number(refused).await, 6, "three warehouses of two marketplaces: who receives webhooks has no catalogue");
+    assert_eq!(fair.shop.number(refused).await, 9, "three warehouses of three channels");
     let most = "SELECT coalesce(max(attempts), 0)::bigint FROM stock_push WHERE sku LIKE 'UNKNOWN-%'";
     assert!(fair.shop.number(most).await < 40);
     assert_eq!(fair.shop.number("SELECT count(*) FROM publish_point WHERE parked IS NOT NULL AND sku NOT LIKE 'UNKNOWN-%'").await, 0);

@@ -14,7 +14,7 @@ async fn whatever_it_was_doing_every_point_shows_the_newest_in_the_end() {
         }
         let mut doomed: Program = fair.launch.clone().env("FAILPOINTS", format!("{point}=1*return")).ready(&["run"]).await;
         fair.shop.count_many(&skus, "main").await;
-        doomed.ended().await;
+        doomed.wait(PATIENCE).await;
         let left = "SELECT count(*) FROM publish_point WHERE lease IS NOT NULL";
         assert!(fair.shop.number(left).await > 0, "{point}: it died in the middle");
 
