@@ -1,4 +1,4 @@
-//! `lastunit export stock|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`.
+//! `lastunit export stock|mappings|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -20,13 +20,15 @@ use crate::store::{audit as snapshot, exported, pool};
 pub enum Export {
     /// What lies on each shelf: `sku,warehouse,on_hand`.
     Stock(Target),
+    /// What channels call SKUs: `sku,channel,external_id`.
+    Mappings(Target),
     /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Target),
     /// What has slots: `resource,name`.
     Resources(Target),
     /// Orders that are under way: `channel,order_ref,sku,warehouse,qty,state,expires_at`. Ends with 1 where slots are under way too.
     Reservations(Target),
-    /// All four files, of one instant.
+    /// All five files, of one instant.
     All(Directory),
 }
 
@@ -41,7 +43,7 @@ pub struct Target {
 /// Where all files go.
 #[derive(Debug, Args)]
 pub struct Directory {
-    /// The directory, made if it is not there, for stock.csv, warehouses.csv, resources.csv and reservations.csv: all of them or none.
+    /// The directory, made if it is not there, for stock.csv, mappings.csv, warehouses.csv, resources.csv and reservations.csv: all of them or none.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 }
@@ -53,6 +55,7 @@ pub async fn run(command: Export, settings: &Settings) -> Result<Exit, Stop> {
     let mut snapshot = snapshot::begin(&mut session).await.map_err(database::stop)?;
     let kinds = match command {
         Export::Stock(target) => one(Kind::Stock, &target, &mut snapshot).await?,
+        Export::Mappings(target) => one(Kind::Mappings, &target, &mut snapshot).await?,
         Export::Warehouses(target) => one(Kind::Warehouses, &target, &mut snapshot).await?,
         Export::Resources(target) => one(Kind::Resources, &target, &mut snapshot).await?,
         Export::Reservations(target) => one(Kind::Reservations, &target, &mut snapshot).await?,

@@ -1,4 +1,4 @@
-//! `lastunit import stock|warehouses|resources|reservations FILE.csv`.
+//! `lastunit import stock|mappings|warehouses|resources|reservations FILE.csv`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use super::{Exit, Stop, database, print};
 use crate::config::Settings;
 use crate::import::{
-    BadRows, FileFault, MAX_BYTES, Report, in_transaction, reservations, resources, stock, warehouses,
+    BadRows, FileFault, MAX_BYTES, Report, in_transaction, mappings, reservations, resources, stock, warehouses,
 };
 use crate::store::Pool;
 
@@ -19,6 +19,8 @@ use crate::store::Pool;
 pub enum Import {
     /// Opening figures of stock: `sku,warehouse,on_hand`.
     Stock(Source),
+    /// What channels call SKUs: `sku,channel,external_id`.
+    Mappings(Source),
     /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Source),
     /// What has slots: `resource,name`.
@@ -43,7 +45,7 @@ pub struct Source {
 
 /// Ends with 1 where a row is bad, taken the others or not.
 pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
-    let (Import::Stock(source) | Import::Warehouses(source) | Import::Resources(source) | Import::Reservations(source)) =
+    let (Import::Stock(source) | Import::Mappings(source) | Import::Warehouses(source) | Import::Resources(source) | Import::Reservations(source)) =
         &command;
     let file = read(&source.file).map_err(Stop::Misuse)?;
     let unreadable = |fault: FileFault| Stop::Misuse(anyhow!(fault).context(source.file.display().to_string()));
@@ -53,6 +55,11 @@ pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
             let rows = stock::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| stock::take(connection, &rows, bad_rows).await).await
+        }
+        Import::Mappings(_) => {
+            let rows = mappings::read(&file, &settings.channels).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| mappings::take(connection, &rows, bad_rows).await).await
         }
         Import::Warehouses(_) => {
             let rows = warehouses::read(&file).map_err(unreadable)?;

@@ -11,6 +11,8 @@ use crate::domain::{Qty, Timestamp};
 
 /// SKU, warehouse, units on the shelf.
 pub type StockRow = (String, String, Qty);
+/// SKU, channel, what the channel calls the SKU.
+pub type ItemRow = (String, String, String);
 /// Warehouse, channel, what the channel calls the warehouse, priority, units kept from the channel.
 pub type MapRow = (String, String, Option<String>, i32, Option<Qty>);
 /// Resource, its name.
@@ -21,6 +23,11 @@ pub type LineRow = (String, String, String, String, Qty, String, Option<Timestam
 /// Every row of stock.
 pub fn stock(snapshot: &mut PgConnection) -> BoxStream<'_, Result<StockRow, StoreError>> {
     rows(snapshot, include_str!("exported_stock.sql"))
+}
+
+/// What channels call SKUs.
+pub fn mappings(snapshot: &mut PgConnection) -> BoxStream<'_, Result<ItemRow, StoreError>> {
+    rows(snapshot, include_str!("exported_mappings.sql"))
 }
 
 /// The channels' warehouses.

@@ -19,6 +19,7 @@ pub mod generations;
 pub mod horizon;
 pub mod imported;
 pub mod inbox;
+pub mod item_map;
 pub mod journal;
 pub mod known;
 pub mod locks;

@@ -34,10 +34,11 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
 const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
+const ITEM: (&str, &[&str]) = ("channel_item_map", &["sku", "channel"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 111] = [
+const STATEMENTS: [Statement; 115] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -96,6 +97,14 @@ const STATEMENTS: [Statement; 111] = [
     statement("inbox_file", "text[], text[], bytea[], text[], timestamptz", &[]),
     statement("inbox_forget", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
     statement("inbox_renew", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
+    statement("item_map_clear", "text[], text[]", &[ITEM]),
+    statement("item_map_insert", "text[], text[], text[]", &[]),
+    statement("item_map_stock", "text[]", &[STOCK_OF_SKU]),
+    statement(
+        "item_map_touched",
+        "text[], text[], text[]",
+        &[ITEM, ("channel_item_map", &["channel", "external_id"])],
+    ),
     statement("journal_movements", "text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
@@ -266,7 +275,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 22] = [
+const AUDIT: [Statement; 23] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -284,6 +293,7 @@ const AUDIT: [Statement; 22] = [
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
     statement("exported_lines", "", &[]),
+    statement("exported_mappings", "", &[]),
     statement("exported_resources", "", &[]),
     statement("exported_slots", "", &[]),
     statement("exported_stock", "", &[]),
@@ -321,7 +331,8 @@ const WHY: [Statement; 21] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 20] = [
+const GROWING: [&str; 21] = [
+    "channel_item_map",
     "payment",
     "payment_report",
     "refund_required",
@@ -399,6 +410,7 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
          SELECT n, 'sku' || n % 1000, 'main', 'confirmed', 1, now()",
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
+        "INSERT INTO channel_item_map (sku, channel, external_id) SELECT 'sku' || n, 'ozon', 'offer' || n",
         "INSERT INTO slot_resource (resource) SELECT 'room' || n",
         "INSERT INTO slot_hold (channel, order_ref, resource, during, state, expires_at, created_at)
          SELECT 'web', n::text, 'room' || (n - 1) / 50 * 50 + 1,
