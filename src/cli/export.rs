@@ -1,4 +1,4 @@
-//! `lastunit export stock|mappings|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`.
+//! `lastunit export stock|mappings|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`, `lastunit export desired --channel C`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,8 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use sqlx::PgConnection;
 
-use super::{Exit, Stop, database, print};
+use super::desired::Desired;
+use super::{Exit, Stop, channels, database, print};
 use crate::audit::Interrupted;
 use crate::config::Settings;
 use crate::export::{ExportError, Kind, Slots, Whole};
@@ -28,6 +29,8 @@ pub enum Export {
     Resources(Target),
     /// Orders that are under way: `channel,order_ref,sku,warehouse,qty,state,expires_at`. Ends with 1 where slots are under way too.
     Reservations(Target),
+    /// What a channel should show, for the marketplace's cabinet: `external_id,external_warehouse_id,qty,sku,warehouse,version`.
+    Desired(Desired),
     /// All five files, of one instant.
     All(Directory),
 }
@@ -50,6 +53,10 @@ pub struct Directory {
 
 /// Ends with 1 where something that is under way has no place in the files.
 pub async fn run(command: Export, settings: &Settings) -> Result<Exit, Stop> {
+    if let Export::Desired(asks) = &command {
+        // Judged before anything is asked: a channel that is not there needs no database.
+        channels::named(settings, asks.channel())?;
+    }
     drop(database::open(&settings.database).await?);
     let mut session = pool::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
     let mut snapshot = snapshot::begin(&mut session).await.map_err(database::stop)?;
@@ -60,6 +67,10 @@ pub async fn run(command: Export, settings: &Settings) -> Result<Exit, Stop> {
         Export::Resources(target) => one(Kind::Resources, &target, &mut snapshot).await?,
         Export::Reservations(target) => one(Kind::Reservations, &target, &mut snapshot).await?,
         Export::All(target) => all(&target.dir, &mut snapshot).await?,
+        Export::Desired(asks) => {
+            asks.write(settings, &mut snapshot).await?;
+            Vec::new()
+        }
     };
     if !kinds.contains(&Kind::Reservations) {
         return Ok(Exit::Fine);
@@ -106,7 +117,7 @@ async fn write_all(files: &[(Kind, PathBuf)], snapshot: &mut PgConnection) -> Re
     Ok(print::text(said)?)
 }
 
-fn unwritten(error: io::Error, path: &Path) -> Stop {
+pub(super) fn unwritten(error: io::Error, path: &Path) -> Stop {
     Stop::Failed(anyhow!(error).context(path.display().to_string()))
 }
 

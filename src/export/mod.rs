@@ -2,6 +2,7 @@
 //!
 //! Rows are handed on as they come, however many there are. All of an export is read in one snapshot, and nothing is locked.
 
+mod desired;
 mod whole;
 
 use std::io;
@@ -11,6 +12,7 @@ use futures::stream::BoxStream;
 use sqlx::PgConnection;
 
 pub use crate::store::exported::Slots;
+pub use desired::{Format, Shown, max_qty, write_desired};
 pub use whole::Whole;
 
 use crate::domain::Timestamp;

@@ -5,6 +5,7 @@
 
 pub mod compare;
 pub mod mappings;
+pub mod observed;
 mod report;
 pub mod reservations;
 pub mod resources;

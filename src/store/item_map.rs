@@ -43,11 +43,7 @@ pub async fn touched_many(connection: &mut PgConnection, rows: &[&ItemRow]) -> R
 
 /// Takes away what stands there for the SKUs of these rows, so that they may trade their external ids.
 pub async fn clear_many(connection: &mut PgConnection, rows: &[&ItemRow]) -> Result<(), StoreError> {
-    sqlx::query(include_str!("item_map_clear.sql"))
-        .bind(skus(rows))
-        .bind(channels(rows))
-        .execute(connection)
-        .await?;
+    sqlx::query(include_str!("item_map_clear.sql")).bind(skus(rows)).bind(channels(rows)).execute(connection).await?;
     Ok(())
 }
 

@@ -26,6 +26,7 @@ pub mod locks;
 pub mod message;
 pub mod migrate;
 pub mod newest;
+pub mod observed;
 pub mod orders;
 pub mod outbox;
 pub mod payments;

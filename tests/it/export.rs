@@ -30,7 +30,13 @@ async fn trade(launch: &Launch, ground: &Ground, shop: &Shop) {
     import(launch, ground.dir(), "stock", stock).await;
     let map = "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,web,,1,\nfar,web,,2,\nmain,ozon,2214,0,3\n";
     import(launch, ground.dir(), "warehouses", map).await;
-    import(launch, ground.dir(), "mappings", "sku,channel,external_id\n\"a,\"\"b\"\"\",ozon,offer 1\nA,ozon,A\nA,wb,12345678\n").await;
+    import(
+        launch,
+        ground.dir(),
+        "mappings",
+        "sku,channel,external_id\n\"a,\"\"b\"\"\",ozon,offer 1\nA,ozon,A\nA,wb,12345678\n",
+    )
+    .await;
     import(launch, ground.dir(), "resources", "resource,name\nroom-1,\"Room, first\"\nroom-2,\n").await;
     let one = |sku: &str| json!({ "sku": sku, "qty": 1 });
     for order in [

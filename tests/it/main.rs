@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod audit;
+mod cabinet;
 mod cases;
 mod dev;
 mod dev_command;

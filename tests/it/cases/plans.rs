@@ -35,10 +35,13 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
 const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
 const ITEM: (&str, &[&str]) = ("channel_item_map", &["sku", "channel"]);
+const POINT: (&str, &[&str]) = ("publish_point", &["sku", "warehouse"]);
+const ATTEMPT: (&str, &[&str]) = ("push_attempt", &["sku", "channel", "warehouse"]);
+const OBSERVATION: (&str, &[&str]) = ("stock_observation", &["sku", "channel", "warehouse"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 115] = [
+const STATEMENTS: [Statement; 118] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -100,17 +103,24 @@ const STATEMENTS: [Statement; 115] = [
     statement("item_map_clear", "text[], text[]", &[ITEM]),
     statement("item_map_insert", "text[], text[], text[]", &[]),
     statement("item_map_stock", "text[]", &[STOCK_OF_SKU]),
-    statement(
-        "item_map_touched",
-        "text[], text[], text[]",
-        &[ITEM, ("channel_item_map", &["channel", "external_id"])],
-    ),
+    statement("item_map_touched", "text[], text[], text[]", &[ITEM, ("channel_item_map", &["channel", "external_id"])]),
     statement("journal_movements", "text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
     statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
     statement("newest", "", &[]),
     statement("repair_insert", "text[], text[], text[], text[], bigint[], bigint[], timestamptz", &[]),
+    statement(
+        "observed_insert",
+        "text, timestamptz, text[], text[], bigint[], bigint[], bigint[], text[]",
+        &[OBSERVATION],
+    ),
+    statement("observed_look", "text[], text[], text[]", &[POINT]),
+    statement(
+        "observed_points",
+        "text[], text[], text[], timestamptz",
+        &[("publish_point", &["channel", "external_warehouse_id", "external_id"]), ATTEMPT],
+    ),
     statement("orders_exist", "text[], text[]", &[ORDER]),
     statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
     statement("orders_lock", "text[], text[]", &[ORDER]),
@@ -275,7 +285,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 23] = [
+const AUDIT: [Statement; 24] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -292,6 +302,7 @@ const AUDIT: [Statement; 23] = [
     statement("audit_7_versions", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("exported_desired", "text, bigint, bigint", &[]),
     statement("exported_lines", "", &[]),
     statement("exported_mappings", "", &[]),
     statement("exported_resources", "", &[]),
@@ -331,8 +342,11 @@ const WHY: [Statement; 21] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 21] = [
+const GROWING: [&str; 24] = [
     "channel_item_map",
+    "publish_point",
+    "push_attempt",
+    "stock_observation",
     "payment",
     "payment_report",
     "refund_required",
@@ -411,6 +425,14 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
         "INSERT INTO stock (sku, warehouse, on_hand, version)
          SELECT 'sku' || n, CASE WHEN n % 2 = 0 THEN 'main' ELSE 'far' END, 1, 1",
         "INSERT INTO channel_item_map (sku, channel, external_id) SELECT 'sku' || n, 'ozon', 'offer' || n",
+        "INSERT INTO publish_point
+            (sku, channel, warehouse, external_id, external_warehouse_id, newest_version, available, desired_qty, look_at)
+         SELECT 'sku' || n, 'ozon', 'main', 'offer' || n, 'W', 1, 1, 1, CASE WHEN n % 100 = 0 THEN now() END",
+        "INSERT INTO push_attempt
+            (sku, channel, warehouse, version, external_id, external_warehouse_id, qty, withdrawal, flight, lease, began_at, generation)
+         SELECT 'sku' || n % 1000, 'ozon', 'main', n, 'offer' || n % 1000, 'W', 1, false, n, gen_random_uuid(), now(), n % 4",
+        "INSERT INTO stock_observation (sku, channel, warehouse, observed_qty, verdict, at, generation)
+         SELECT 'sku' || n % 1000, 'ozon', 'main', 1, 'in_sync', now(), n % 4",
         "INSERT INTO slot_resource (resource) SELECT 'room' || n",
         "INSERT INTO slot_hold (channel, order_ref, resource, during, state, expires_at, created_at)
          SELECT 'web', n::text, 'room' || (n - 1) / 50 * 50 + 1,
