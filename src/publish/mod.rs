@@ -5,8 +5,12 @@
 //! timer ─ look ─▶ Marketplace::observe ─▶ stock_observation ─▶ confirmed | again | review
 //! ```
 
+mod check;
 mod marketplace;
+mod proposal;
 
+pub use check::{CheckFinding, Maps, Question, check};
 pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };
+pub use proposal::{Proposal, candidates, propose};

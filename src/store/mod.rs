@@ -6,6 +6,8 @@
 
 pub mod audit;
 pub mod broker;
+pub mod channel_maps;
+pub mod channel_switch;
 pub mod clock;
 pub mod compared;
 pub mod dead_letters;

@@ -21,4 +21,5 @@ mod recover;
 mod retention;
 mod story;
 mod support;
+mod switches;
 mod topology;

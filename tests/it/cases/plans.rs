@@ -41,7 +41,7 @@ const OBSERVATION: (&str, &[&str]) = ("stock_observation", &["sku", "channel", "
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 118] = [
+const STATEMENTS: [Statement; 123] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -79,6 +79,11 @@ const STATEMENTS: [Statement; 118] = [
         &[("dead_letter", &["stream", "sequence", "received_at"])],
     ),
     statement("dead_letters_resolve", "bigint[], timestamptz", &[LETTER]),
+    statement("channel_maps_items", "text", &[("channel_item_map", &["channel"])]),
+    statement("channel_maps_warehouses", "text", &[]),
+    statement("channel_switch_flying", "text", &[("publish_point", &["channel", "lease_until"])]),
+    statement("channel_switch_pause", "text, bigint", &[]),
+    statement("channel_switch_resume", "text, bigint", &[]),
     statement("clock", "", &[]),
     statement("due_next", "", &[]),
     statement(
@@ -285,7 +290,7 @@ const SWEEPS: [Statement; 4] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 24] = [
+const AUDIT: [Statement; 25] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -302,6 +307,7 @@ const AUDIT: [Statement; 24] = [
     statement("audit_7_versions", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("channel_switch_status", "text[], text", &[]),
     statement("exported_desired", "text, bigint, bigint", &[]),
     statement("exported_lines", "", &[]),
     statement("exported_mappings", "", &[]),
@@ -342,10 +348,11 @@ const WHY: [Statement; 21] = [
 ];
 
 /// Tables with a row for each order, message, SKU. The warehouse map is set by people.
-const GROWING: [&str; 24] = [
+const GROWING: [&str; 25] = [
     "channel_item_map",
     "publish_point",
     "push_attempt",
+    "stock_push",
     "stock_observation",
     "payment",
     "payment_report",
