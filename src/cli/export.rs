@@ -1,4 +1,4 @@
-//! `lastunit export stock|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`.
+//! `lastunit export stock|mappings|warehouses|resources|reservations [--out FILE]`, `lastunit export all --dir DIR`, `lastunit export desired --channel C`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -9,7 +9,8 @@ use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 use sqlx::PgConnection;
 
-use super::{Exit, Stop, database, print};
+use super::desired::Desired;
+use super::{Exit, Stop, channels, database, print};
 use crate::audit::Interrupted;
 use crate::config::Settings;
 use crate::export::{ExportError, Kind, Slots, Whole};
@@ -20,13 +21,17 @@ use crate::store::{audit as snapshot, exported, pool};
 pub enum Export {
     /// What lies on each shelf: `sku,warehouse,on_hand`.
     Stock(Target),
+    /// What channels call SKUs: `sku,channel,external_id`.
+    Mappings(Target),
     /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Target),
     /// What has slots: `resource,name`.
     Resources(Target),
     /// Orders that are under way: `channel,order_ref,sku,warehouse,qty,state,expires_at`. Ends with 1 where slots are under way too.
     Reservations(Target),
-    /// All four files, of one instant.
+    /// What a channel should show, for the marketplace's cabinet: `external_id,external_warehouse_id,qty,sku,warehouse,version`.
+    Desired(Desired),
+    /// All five files, of one instant.
     All(Directory),
 }
 
@@ -41,22 +46,31 @@ pub struct Target {
 /// Where all files go.
 #[derive(Debug, Args)]
 pub struct Directory {
-    /// The directory, made if it is not there, for stock.csv, warehouses.csv, resources.csv and reservations.csv: all of them or none.
+    /// The directory, made if it is not there, for stock.csv, mappings.csv, warehouses.csv, resources.csv and reservations.csv: all of them or none.
     #[arg(long, value_name = "DIR")]
     dir: PathBuf,
 }
 
 /// Ends with 1 where something that is under way has no place in the files.
 pub async fn run(command: Export, settings: &Settings) -> Result<Exit, Stop> {
+    if let Export::Desired(asks) = &command {
+        // Judged before anything is asked: a channel that is not there needs no database.
+        channels::named(settings, asks.channel())?;
+    }
     drop(database::open(&settings.database).await?);
     let mut session = pool::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
     let mut snapshot = snapshot::begin(&mut session).await.map_err(database::stop)?;
     let kinds = match command {
         Export::Stock(target) => one(Kind::Stock, &target, &mut snapshot).await?,
+        Export::Mappings(target) => one(Kind::Mappings, &target, &mut snapshot).await?,
         Export::Warehouses(target) => one(Kind::Warehouses, &target, &mut snapshot).await?,
         Export::Resources(target) => one(Kind::Resources, &target, &mut snapshot).await?,
         Export::Reservations(target) => one(Kind::Reservations, &target, &mut snapshot).await?,
         Export::All(target) => all(&target.dir, &mut snapshot).await?,
+        Export::Desired(asks) => {
+            asks.write(settings, &mut snapshot).await?;
+            Vec::new()
+        }
     };
     if !kinds.contains(&Kind::Reservations) {
         return Ok(Exit::Fine);
@@ -103,7 +117,7 @@ async fn write_all(files: &[(Kind, PathBuf)], snapshot: &mut PgConnection) -> Re
     Ok(print::text(said)?)
 }
 
-fn unwritten(error: io::Error, path: &Path) -> Stop {
+pub(super) fn unwritten(error: io::Error, path: &Path) -> Stop {
     Stop::Failed(anyhow!(error).context(path.display().to_string()))
 }
 

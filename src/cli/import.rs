@@ -1,4 +1,4 @@
-//! `lastunit import stock|warehouses|resources|reservations FILE.csv`.
+//! `lastunit import stock|mappings|warehouses|resources|reservations FILE.csv`, `lastunit import observed FILE --channel C`.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -7,18 +7,31 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, anyhow};
 use clap::{Args, Subcommand};
 
+use super::observed::{self, Observed};
 use super::{Exit, Stop, database, print};
 use crate::config::Settings;
 use crate::import::{
-    BadRows, FileFault, MAX_BYTES, Report, in_transaction, reservations, resources, stock, warehouses,
+    BadRows, FileFault, MAX_BYTES, Report, in_transaction, mappings, reservations, resources, stock, warehouses,
 };
 use crate::store::Pool;
 
 /// What is in the file.
 #[derive(Debug, Subcommand)]
 pub enum Import {
+    /// Rows of a table.
+    #[command(flatten)]
+    Rows(OfRows),
+    /// What a marketplace's cabinet shows: `external_id,external_warehouse_id,qty`, held against what it had been told.
+    Observed(Observed),
+}
+
+/// Rows of which table.
+#[derive(Debug, Subcommand)]
+pub enum OfRows {
     /// Opening figures of stock: `sku,warehouse,on_hand`.
     Stock(Source),
+    /// What channels call SKUs: `sku,channel,external_id`.
+    Mappings(Source),
     /// From which warehouses channels are served: `warehouse,channel,external_warehouse_id,priority,safety_stock`.
     Warehouses(Source),
     /// What has slots: `resource,name`.
@@ -43,29 +56,44 @@ pub struct Source {
 
 /// Ends with 1 where a row is bad, taken the others or not.
 pub async fn run(command: Import, settings: &Settings) -> Result<Exit, Stop> {
-    let (Import::Stock(source) | Import::Warehouses(source) | Import::Resources(source) | Import::Reservations(source)) =
-        &command;
+    match command {
+        Import::Rows(command) => rows(command, settings).await,
+        Import::Observed(asks) => observed::run(&asks, settings).await,
+    }
+}
+
+async fn rows(command: OfRows, settings: &Settings) -> Result<Exit, Stop> {
+    let (OfRows::Stock(source)
+    | OfRows::Mappings(source)
+    | OfRows::Warehouses(source)
+    | OfRows::Resources(source)
+    | OfRows::Reservations(source)) = &command;
     let file = read(&source.file).map_err(Stop::Misuse)?;
     let unreadable = |fault: FileFault| Stop::Misuse(anyhow!(fault).context(source.file.display().to_string()));
     let bad_rows = source.bad_rows();
     let taken = match &command {
-        Import::Stock(_) => {
+        OfRows::Stock(_) => {
             let rows = stock::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| stock::take(connection, &rows, bad_rows).await).await
         }
-        Import::Warehouses(_) => {
+        OfRows::Mappings(_) => {
+            let rows = mappings::read(&file, &settings.channels).map_err(unreadable)?;
+            let pool = open(settings).await?;
+            in_transaction(&pool, bad_rows, async |connection| mappings::take(connection, &rows, bad_rows).await).await
+        }
+        OfRows::Warehouses(_) => {
             let rows = warehouses::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| warehouses::take(connection, &rows, bad_rows).await)
                 .await
         }
-        Import::Resources(_) => {
+        OfRows::Resources(_) => {
             let rows = resources::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| resources::take(connection, &rows, bad_rows).await).await
         }
-        Import::Reservations(_) => {
+        OfRows::Reservations(_) => {
             let orders = reservations::read(&file).map_err(unreadable)?;
             let pool = open(settings).await?;
             in_transaction(&pool, bad_rows, async |connection| reservations::take(connection, &orders, bad_rows).await)

@@ -9,18 +9,23 @@ use crate::config::Settings;
 
 mod audit;
 mod bench;
+mod channels;
 mod compare;
 mod config;
 pub(crate) mod database;
 mod dead_letters;
+mod desired;
 mod dev;
 mod explain;
 mod export;
 mod import;
 mod locks;
+mod market;
 mod migrate;
 mod moment;
+mod observed;
 mod print;
+mod publisher;
 mod recover;
 mod replay;
 mod report;
@@ -103,6 +108,9 @@ enum Command {
     Reviews(reviews::Reviews),
     /// Say who holds or waits for which stock row.
     Locks(locks::Locks),
+    /// Stop a channel's publisher or let it go on, say how it is, and ask the channel what it knows.
+    #[command(subcommand)]
+    Publisher(publisher::Publisher),
     /// Tell again what was told since an instant: the broker has lost it.
     Replay(replay::Replay),
     /// Reports that a shop decides by.
@@ -155,6 +163,7 @@ fn dispatch(cli: Cli) -> Result<Exit, Stop> {
             Command::DeadLetters(command) => dead_letters::run(command, &settings).await,
             Command::Locks(command) => locks::run(&command, &settings).await,
             Command::Reviews(command) => Box::pin(reviews::run(command, &settings)).await,
+            Command::Publisher(command) => Box::pin(publisher::run(command, &settings)).await,
             Command::Replay(replay) => Box::pin(replay::run(replay, &settings)).await,
             Command::Report(command) => Box::pin(report::run(command, &settings)).await,
             Command::Story => story::run(&settings).await,

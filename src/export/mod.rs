@@ -2,6 +2,7 @@
 //!
 //! Rows are handed on as they come, however many there are. All of an export is read in one snapshot, and nothing is locked.
 
+mod desired;
 mod whole;
 
 use std::io;
@@ -11,10 +12,11 @@ use futures::stream::BoxStream;
 use sqlx::PgConnection;
 
 pub use crate::store::exported::Slots;
+pub use desired::{Format, Shown, max_qty, write_desired};
 pub use whole::Whole;
 
 use crate::domain::Timestamp;
-use crate::import::{reservations, resources, stock, warehouses};
+use crate::import::{mappings, reservations, resources, stock, warehouses};
 use crate::messages::WireTime;
 use crate::store::{StoreError, exported};
 
@@ -23,6 +25,8 @@ use crate::store::{StoreError, exported};
 pub enum Kind {
     /// What lies on each shelf, reserved units included.
     Stock,
+    /// What channels call SKUs.
+    Mappings,
     /// From which warehouses channels are served.
     Warehouses,
     /// What has slots.
@@ -44,12 +48,13 @@ pub enum ExportError {
 
 impl Kind {
     /// Every kind, in the order in which the imports want them.
-    pub const ALL: [Self; 4] = [Self::Stock, Self::Warehouses, Self::Resources, Self::Reservations];
+    pub const ALL: [Self; 5] = [Self::Stock, Self::Mappings, Self::Warehouses, Self::Resources, Self::Reservations];
 
     /// The name of its file.
     pub fn file_name(self) -> &'static str {
         match self {
             Self::Stock => "stock.csv",
+            Self::Mappings => "mappings.csv",
             Self::Warehouses => "warehouses.csv",
             Self::Resources => "resources.csv",
             Self::Reservations => "reservations.csv",
@@ -63,6 +68,7 @@ impl Kind {
     pub async fn write(self, snapshot: &mut PgConnection, out: impl io::Write) -> Result<u64, ExportError> {
         match self {
             Self::Stock => write(exported::stock(snapshot), &stock::COLUMNS, stock_fields, out).await,
+            Self::Mappings => write(exported::mappings(snapshot), &mappings::COLUMNS, item_fields, out).await,
             Self::Warehouses => write(exported::warehouses(snapshot), &warehouses::COLUMNS, map_fields, out).await,
             Self::Resources => write(exported::resources(snapshot), &resources::COLUMNS, resource_fields, out).await,
             Self::Reservations => write(exported::lines(snapshot), &reservations::COLUMNS, line_fields, out).await,
@@ -97,6 +103,10 @@ fn unwritten(error: csv::Error) -> io::Error {
 
 fn stock_fields((sku, warehouse, on_hand): exported::StockRow) -> [String; 3] {
     [sku, warehouse, on_hand.to_string()]
+}
+
+fn item_fields((sku, channel, external_id): exported::ItemRow) -> [String; 3] {
+    [sku, channel, external_id]
 }
 
 fn map_fields((warehouse, channel, external_id, priority, safety_stock): exported::MapRow) -> [String; 5] {

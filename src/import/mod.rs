@@ -4,6 +4,8 @@
 //! or, where bad rows may be skipped, the rest. One file a kind: what a row is, and what taking it means.
 
 pub mod compare;
+pub mod mappings;
+pub mod observed;
 mod report;
 pub mod reservations;
 pub mod resources;

@@ -25,6 +25,9 @@ pub enum FileFault {
         /// What it must be.
         wanted: String,
     },
+    /// It looks like a workbook, and cannot be read as one.
+    #[error("it is no workbook: {0}")]
+    Workbook(String),
     /// Its quotes or its bytes cannot be told apart.
     #[error("it is no CSV: {0}")]
     Csv(#[from] csv::Error),
@@ -79,6 +82,35 @@ impl<T> Rows<T> {
                     mark(line, places.map(|place| record.get(place).unwrap_or_default()));
                     rows.bad.push(BadRow { line, reason });
                 }
+            }
+        }
+        Ok(rows)
+    }
+
+    /// Judges rows of texts with their lines, out of a file of another form. The header must have these columns, and may have others.
+    ///
+    /// # Errors
+    /// A column is not there.
+    pub(super) fn judge<const N: usize>(
+        columns: [&'static str; N],
+        header: &[String],
+        texts: impl IntoIterator<Item = (usize, Vec<String>)>,
+        parse: impl Fn([Field<'_>; N]) -> Result<T, String>,
+    ) -> Result<Self, FileFault> {
+        let found = columns.map(|column| header.iter().position(|name| name == column));
+        if found.iter().any(Option::is_none) {
+            return Err(FileFault::Header { found: header.join(","), wanted: columns.join(",") });
+        }
+        let places = found.map(Option::unwrap_or_default);
+        let mut rows = Self { good: Vec::new(), bad: Vec::new() };
+        for (line, texts) in texts {
+            let mut fields = columns.map(|column| Field { column, text: "" });
+            for (field, place) in fields.iter_mut().zip(places) {
+                field.text = texts.get(place).map_or("", String::as_str);
+            }
+            match parse(fields) {
+                Ok(row) => rows.good.push((line, row)),
+                Err(reason) => rows.bad.push(BadRow { line, reason }),
             }
         }
         Ok(rows)

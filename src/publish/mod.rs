@@ -12,6 +12,7 @@
 //!   `transport`, within `limits`.
 
 mod adapter;
+mod check;
 mod desk;
 mod hear;
 mod limits;
@@ -19,6 +20,7 @@ mod look;
 mod marketplace;
 mod outcomes;
 mod ozon;
+mod proposal;
 mod push;
 mod queue;
 mod transport;
@@ -27,9 +29,11 @@ mod webhook;
 mod wildberries;
 
 pub use adapter::{AdapterError, adapter};
+pub use check::{CheckFinding, Maps, Question, check};
 pub use desk::{Desk, rhythm, run as run_desk};
 pub use hear::{Ear, run as run_ear};
 pub use look::Tally;
 pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };
+pub use proposal::{Proposal, candidates, propose};

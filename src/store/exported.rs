@@ -11,8 +11,12 @@ use crate::domain::{Qty, Timestamp};
 
 /// SKU, warehouse, units on the shelf.
 pub type StockRow = (String, String, Qty);
+/// SKU, channel, what the channel calls the SKU.
+pub type ItemRow = (String, String, String);
 /// Warehouse, channel, what the channel calls the warehouse, priority, units kept from the channel.
 pub type MapRow = (String, String, Option<String>, i32, Option<Qty>);
+/// What the channel calls the item and the warehouse, how many it should show, SKU, warehouse, version.
+pub type DesiredRow = (String, String, Qty, String, String, i64);
 /// Resource, its name.
 pub type ResourceRow = (String, Option<String>);
 /// Channel, order, SKU, warehouse, units, held or confirmed, the end of a hold.
@@ -21,6 +25,11 @@ pub type LineRow = (String, String, String, String, Qty, String, Option<Timestam
 /// Every row of stock.
 pub fn stock(snapshot: &mut PgConnection) -> BoxStream<'_, Result<StockRow, StoreError>> {
     rows(snapshot, include_str!("exported_stock.sql"))
+}
+
+/// What channels call SKUs.
+pub fn mappings(snapshot: &mut PgConnection) -> BoxStream<'_, Result<ItemRow, StoreError>> {
+    rows(snapshot, include_str!("exported_mappings.sql"))
 }
 
 /// The channels' warehouses.
@@ -36,6 +45,17 @@ pub fn resources(snapshot: &mut PgConnection) -> BoxStream<'_, Result<ResourceRo
 /// What is outstanding of orders that are under way, the lines of an order together.
 pub fn lines(snapshot: &mut PgConnection) -> BoxStream<'_, Result<LineRow, StoreError>> {
     rows(snapshot, include_str!("exported_lines.sql"))
+}
+
+/// What a channel should show at every point that it sells, where it has this safety stock and takes no more than `max_qty`.
+pub fn desired<'a>(
+    snapshot: &'a mut PgConnection,
+    channel: &'a str,
+    safety_stock: Qty,
+    max_qty: Qty,
+) -> BoxStream<'a, Result<DesiredRow, StoreError>> {
+    let asked = sqlx::query_as(include_str!("exported_desired.sql"));
+    asked.bind(channel).bind(safety_stock).bind(max_qty).fetch(snapshot).err_into().boxed()
 }
 
 fn rows<'a, R>(snapshot: &'a mut PgConnection, statement: &'static str) -> BoxStream<'a, Result<R, StoreError>>

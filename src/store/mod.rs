@@ -6,6 +6,8 @@
 
 pub mod audit;
 pub mod broker;
+pub mod channel_maps;
+pub mod channel_switch;
 pub mod channels;
 pub mod clock;
 pub mod compared;
@@ -20,12 +22,14 @@ pub mod generations;
 pub mod horizon;
 pub mod imported;
 pub mod inbox;
+pub mod item_map;
 pub mod journal;
 pub mod known;
 pub mod locks;
 pub mod message;
 pub mod migrate;
 pub mod newest;
+pub mod observed;
 pub mod orders;
 pub mod outbox;
 pub mod payments;

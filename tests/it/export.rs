@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Ground, Launch, Shop};
 
-const FILES: [&str; 4] = ["stock", "warehouses", "resources", "reservations"];
+const FILES: [&str; 5] = ["stock", "mappings", "warehouses", "resources", "reservations"];
 
 /// A database with what lies on shelves, and a program that has decided about it.
 async fn import(launch: &Launch, dir: &Path, kind: &str, text: &str) {
@@ -30,6 +30,13 @@ async fn trade(launch: &Launch, ground: &Ground, shop: &Shop) {
     import(launch, ground.dir(), "stock", stock).await;
     let map = "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,web,,1,\nfar,web,,2,\nmain,ozon,2214,0,3\n";
     import(launch, ground.dir(), "warehouses", map).await;
+    import(
+        launch,
+        ground.dir(),
+        "mappings",
+        "sku,channel,external_id\n\"a,\"\"b\"\"\",ozon,offer 1\nA,ozon,A\nA,wb,12345678\n",
+    )
+    .await;
     import(launch, ground.dir(), "resources", "resource,name\nroom-1,\"Room, first\"\nroom-2,\n").await;
     let one = |sku: &str| json!({ "sku": sku, "qty": 1 });
     for order in [
@@ -101,6 +108,7 @@ async fn what_is_exported_moves_into_a_fresh_database_whole() {
     assert_eq!(files["stock"], expected);
     let expected = "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,ozon,2214,0,3\nmain,web,,1,\nfar,web,,2,\n";
     assert_eq!(files["warehouses"], expected);
+    assert_eq!(files["mappings"], "sku,channel,external_id\nA,ozon,A\n\"a,\"\"b\"\"\",ozon,offer 1\nA,wb,12345678\n");
     assert_eq!(files["resources"], "resource,name\nroom-1,\"Room, first\"\nroom-2,\n");
     let end =
         "SELECT to_char(expires_at, 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') FROM sales_order WHERE order_ref = 'held'";
@@ -162,7 +170,7 @@ async fn slots_under_way_are_counted_and_the_rest_is_written() {
     let out = ground.dir().join("out");
     let ended = launch.run(&["export", "all", "--dir", out.to_str().unwrap()]).await;
     assert_eq!((ended.code, ended.stderr.as_str()), (Some(1), said), "{ended:?}");
-    assert_eq!(fs::read_dir(&out).unwrap().count(), 4);
+    assert_eq!(fs::read_dir(&out).unwrap().count(), 5);
     // No other file leaves a slot out.
     for kind in ["stock", "warehouses", "resources"] {
         assert_eq!(launch.run(&["export", kind]).await.code, Some(0));

@@ -307,6 +307,65 @@ async fn bad_rows_of_the_map_are_named() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn mappings_are_taken_and_the_rows_of_what_changed_are_told_anew() {
+    let ground = Ground::new().await;
+    let (_program, importer, shop) = Importer::beside_a_program(&ground).await;
+    shop.count_many(&[("A", 5), ("B", 2), ("C", 1)], "main").await;
+    shop.count("A", "far", 2).await;
+    let file = "sku,channel,external_id\nB,ozon,offer B\nA,ozon,offer A\nUNKNOWN,ozon,offer U\nA,web,7\n";
+    assert_eq!(importer.report("mappings", file, &[]).await, taken(4, 0));
+    assert_eq!(importer.report("mappings", file, &[]).await, taken(0, 4));
+    let versions = async || {
+        let mut versions = Vec::new();
+        for (sku, warehouse) in [("A", "main"), ("A", "far"), ("B", "main"), ("C", "main")] {
+            versions.push(shop.figures(sku, warehouse).await.unwrap().version);
+        }
+        versions
+    };
+    assert_eq!(versions().await, [2, 2, 2, 1]);
+
+    // A later file changes what it names: two trade their ids, and one stays as it is.
+    let trade = "sku,channel,external_id\nA,ozon,offer B\nB,ozon,offer A\nA,web,7\n";
+    assert_eq!(importer.report("mappings", trade, &[]).await, taken(2, 1));
+    assert_eq!(versions().await, [3, 3, 3, 1]);
+    let map = "SELECT count(*) FROM channel_item_map WHERE (sku, channel, external_id) IN
+               (('A', 'ozon', 'offer B'), ('B', 'ozon', 'offer A'), ('UNKNOWN', 'ozon', 'offer U'), ('A', 'web', '7'))";
+    assert_eq!(shop.number(map).await, 4);
+    shop.settled().await;
+    let told = shop.stream("STOCK").await;
+    let last = told.iter().rfind(|told| told.body["sku"] == "A" && told.body["warehouse"] == "far").unwrap();
+    assert_eq!((&last.body["version"], &last.body["available"]), (&json!(3), &json!(2)));
+    shop.audit().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bad_mappings_are_named_and_then_nothing_is_taken_nor_told() {
+    let ground = Ground::new().await;
+    let mut importer = Importer::migrated(&ground).await;
+    importer.launch = importer.launch.config("[channels.wb]\nkind = \"wildberries\"");
+    let shop = Shop::open(&ground).await;
+    assert_eq!(importer.report("stock", "sku,warehouse,on_hand\nA,main,1\nB,main,1\n", &[]).await, taken(2, 0));
+    assert_eq!(importer.report("mappings", "sku,channel,external_id\nA,ozon,1\n", &[]).await, taken(1, 0));
+    let file = "sku,channel,external_id\nA,ozon,2\nB,ozon,3\nC,ozon,3\nB,wb,O-1\nB,a.b,1\n,ozon,9\nB,ozon,4\nD,ozon,\nE,wb,17\n";
+    let bad = json!([
+        { "line": 4, "reason": "external_id \"3\" of ozon is B already" },
+        { "line": 5, "reason": "external_id must be a chrtId, a whole number above 0 without leading zeros, not \"O-1\"" },
+        { "line": 6, "reason": "channel must be 1 to 64 of A-Z a-z 0-9 _ -" },
+        { "line": 7, "reason": "sku must be 1 to 200 bytes long" },
+        { "line": 8, "reason": "this sku for this channel stands in line 3 already" },
+        { "line": 9, "reason": "external_id must be 1 to 200 bytes long" },
+    ]);
+    let refused = (Some(1), json!({ "taken": 0, "unchanged": 0, "bad": bad }));
+    assert_eq!(importer.report("mappings", file, &[]).await, refused);
+    assert_eq!(shop.number("SELECT count(*) FROM channel_item_map WHERE external_id = '1'").await, 1);
+    assert_eq!(shop.figures("A", "main").await.unwrap().version, 2);
+    let skipped = (Some(1), json!({ "taken": 3, "unchanged": 0, "bad": bad }));
+    assert_eq!(importer.report("mappings", file, &["--skip-bad"]).await, skipped);
+    assert_eq!(shop.number("SELECT count(*) FROM channel_item_map").await, 3);
+    assert_eq!(shop.figures("A", "main").await.unwrap().version, 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn resources_are_known_from_then_on_and_a_later_file_renames() {
     let ground = Ground::new().await;
     let (_program, importer, shop) = Importer::beside_a_program(&ground).await;

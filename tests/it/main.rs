@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod audit;
+mod cabinet;
 mod cases;
 mod dev;
 mod dev_command;
@@ -21,4 +22,5 @@ mod recover;
 mod retention;
 mod story;
 mod support;
+mod switches;
 mod topology;

@@ -34,6 +34,9 @@ const UNSENT: (&str, &[&str]) = ("outbox", &["stream"]);
 
 const PAYMENT: (&str, &[&str]) = ("payment", &["payment_id", "provider"]);
 const RESOURCE: (&str, &[&str]) = ("slot_resource", &["resource"]);
+const ITEM: (&str, &[&str]) = ("channel_item_map", &["sku", "channel"]);
+const ATTEMPT: (&str, &[&str]) = ("push_attempt", &["sku", "channel", "warehouse"]);
+const OBSERVATION: (&str, &[&str]) = ("stock_observation", &["sku", "channel", "warehouse"]);
 const REVIEW: (&str, &[&str]) = ("review_item", &["id"]);
 const POINT: (&str, &[&str]) = ("publish_point", &["sku", "channel", "warehouse"]);
 const POINT_OF_ROW: (&str, &[&str]) = ("publish_point", &["warehouse", "sku"]);
@@ -41,7 +44,7 @@ const PUSH: (&str, &[&str]) = ("stock_push", &["sku", "channel", "warehouse"]);
 const CONFIRMED: (&str, &[&str]) = ("stock_confirmed", &["sku", "channel", "warehouse"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 137] = [
+const STATEMENTS: [Statement; 149] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -79,6 +82,11 @@ const STATEMENTS: [Statement; 137] = [
         &[("dead_letter", &["stream", "sequence", "received_at"])],
     ),
     statement("dead_letters_resolve", "bigint[], timestamptz", &[LETTER]),
+    statement("channel_maps_items", "text", &[("channel_item_map", &["channel"])]),
+    statement("channel_maps_warehouses", "text", &[]),
+    statement("channel_switch_flying", "text", &[("publish_point", &["channel", "lease_until"])]),
+    statement("channel_switch_pause", "text, bigint", &[]),
+    statement("channel_switch_resume", "text, bigint", &[]),
     statement("clock", "", &[]),
     statement("due_next", "", &[]),
     statement(
@@ -100,12 +108,27 @@ const STATEMENTS: [Statement; 137] = [
     statement("inbox_file", "text[], text[], bytea[], text[], timestamptz", &[]),
     statement("inbox_forget", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
     statement("inbox_renew", "text[], text[]", &[("processed_event", &["subject", "event_id"])]),
+    statement("item_map_clear", "text[], text[]", &[ITEM]),
+    statement("item_map_insert", "text[], text[], text[]", &[]),
+    statement("item_map_stock", "text[]", &[STOCK_OF_SKU]),
+    statement("item_map_touched", "text[], text[], text[]", &[ITEM, ("channel_item_map", &["channel", "external_id"])]),
     statement("journal_movements", "text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("journal_steps", "bigint[], text[], text[], text[], text[], bigint[], text[], text[], timestamptz", &[]),
     statement("known_skus", "text[]", &[STOCK_OF_SKU]),
     statement("known_warehouses", "text[]", &[("stock", &["warehouse"])]),
     statement("newest", "", &[]),
     statement("repair_insert", "text[], text[], text[], text[], bigint[], bigint[], timestamptz", &[]),
+    statement(
+        "observed_insert",
+        "text, timestamptz, text[], text[], bigint[], bigint[], bigint[], text[]",
+        &[OBSERVATION],
+    ),
+    statement("observed_look", "text[], text[], text[]", &[POINT]),
+    statement(
+        "observed_points",
+        "text[], text[], text[], timestamptz",
+        &[("publish_point", &["channel", "external_warehouse_id", "external_id"]), ATTEMPT],
+    ),
     statement("orders_exist", "text[], text[]", &[ORDER]),
     statement("orders_claim", "text[], text[], text[], text[], text[], bigint[], text[], bytea[], bigint[]", &[]),
     statement("orders_lock", "text[], text[]", &[ORDER]),
@@ -341,7 +364,7 @@ const SWEEPS: [Statement; 6] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 25] = [
+const AUDIT: [Statement; 28] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -361,7 +384,10 @@ const AUDIT: [Statement; 25] = [
     statement("audit_8_told", "", &[]),
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
+    statement("channel_switch_status", "text[], text", &[]),
+    statement("exported_desired", "text, bigint, bigint", &[]),
     statement("exported_lines", "", &[]),
+    statement("exported_mappings", "", &[]),
     statement("exported_resources", "", &[]),
     statement("exported_slots", "", &[]),
     statement("exported_stock", "", &[]),
