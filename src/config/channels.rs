@@ -11,7 +11,7 @@ use super::problems::Problems;
 use super::secret;
 
 /// What a channel speaks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelKind {
     /// The Ozon seller API.

@@ -1,4 +1,4 @@
-//! Private PostgreSQL and NATS servers on free loopback ports: used by `dev`, tests and benches alike.
+//! Private PostgreSQL and NATS servers on free loopback ports, and marketplaces that are not there: used by `dev`, tests and benches alike.
 //!
 //! A server here is ready when its `start` returns, can be killed, paused and started again, and is gone, with its children,
 //! when its value is dropped or (on Linux) when this process ends in whatever way.
@@ -7,6 +7,7 @@ mod account;
 mod binaries;
 mod cluster;
 mod leash;
+pub mod marketplace;
 mod nats;
 mod patience;
 mod port;

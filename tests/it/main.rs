@@ -14,6 +14,7 @@ mod export;
 #[cfg(feature = "failpoints")]
 mod faults;
 mod import;
+mod marketplaces;
 mod orders;
 mod packaging;
 mod permissions;
