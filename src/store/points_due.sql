@@ -1,9 +1,11 @@
--- Locks the points that one call may take: zeros first, then who has waited longest.
+-- Locks the points that one call may take: zeros first, then who has waited longest. None while a person or the channel itself wants nothing sent.
 WITH head AS (
     SELECT head.call_max,
         coalesce(head.external_warehouse_id, head.told_external_warehouse_id) AS external_warehouse_id
     FROM publish_point AS head
-    WHERE head.channel = $1 AND head.due_at <= now() AND head.lease IS NULL
+    JOIN publish_channel AS control ON control.channel = head.channel
+    WHERE control.paused_at IS NULL AND (control.halted_until IS NULL OR control.halted_until <= now())
+        AND head.channel = $1 AND head.due_at <= now() AND head.lease IS NULL
     ORDER BY (head.desired_qty > 0), head.due_at
     LIMIT 1
 )

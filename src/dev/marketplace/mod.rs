@@ -162,6 +162,11 @@ impl Simulator {
         self.world.lock().disarm();
     }
 
+    /// Whether there are faults that no push has met with.
+    pub fn is_armed(&self) -> bool {
+        self.world.lock().is_armed()
+    }
+
     /// The `webhook-id` of every push to the receiver, in the order in which they came.
     pub fn webhook_ids(&self) -> Vec<String> {
         self.world.lock().webhook_ids.clone()

@@ -225,6 +225,11 @@ impl State {
         self.item_faults.entry(address.clone()).or_default().extend(std::iter::repeat_n(fault, times));
     }
 
+    pub(super) fn is_armed(&self) -> bool {
+        let left = self.faults.values().chain(self.item_faults.values());
+        left.into_iter().any(|faults| !faults.is_empty())
+    }
+
     pub(super) fn disarm(&mut self) {
         self.faults.clear();
         self.read_faults.clear();

@@ -123,7 +123,7 @@ const STATEMENTS: [Statement; 149] = [
         "text, timestamptz, text[], text[], bigint[], bigint[], bigint[], text[]",
         &[OBSERVATION],
     ),
-    statement("observed_look", "text[], text[], text[]", &[POINT]),
+    statement("observed_look", "text[], text[], text[]", &[POINT, POINT_OF_ROW]),
     statement(
         "observed_points",
         "text[], text[], text[], timestamptz",

@@ -112,3 +112,22 @@ async fn what_a_list_leaves_out_is_zero_only_where_zero_was_told() {
     wait_until("the receiver to be read", PATIENCE, async || fair.shop.number(absent).await > 0).await;
     assert_eq!(fair.shop.number("SELECT count(*) FROM stock_observation WHERE channel <> 'site' AND verdict = 'absent'").await, 0);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_item_is_told_no_more_often_than_the_channel_takes_it_and_always_the_newest() {
+    let (fair, _program) = one_item(Terms { min_interval_s: 1, ..Terms::default() }, 50).await;
+    for units in (10..50).rev() {
+        fair.shop.count("A", "main", units).await;
+    }
+    fair.shows(&CHANNELS, 10, 1, 10).await;
+    fair.quiet().await;
+    assert_eq!(fair.shop.number("SELECT count(*) FROM push_attempt WHERE outcome <> 'accepted'").await, 0);
+    let early = "SELECT count(*) FROM (
+            SELECT began_at - lag(began_at) OVER (PARTITION BY sku, channel, warehouse ORDER BY flight) AS apart FROM push_attempt
+        ) AS step WHERE apart < interval '1 second'";
+    assert_eq!(fair.shop.number(early).await, 0);
+    // What came in between was never sent, and is not kept.
+    let kept = "SELECT max(rows) FROM (SELECT count(*) AS rows FROM stock_push WHERE attempts = 0 GROUP BY channel) AS kept";
+    assert!(fair.shop.number(kept).await <= 1);
+    fair.audit().await;
+}

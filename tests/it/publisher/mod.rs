@@ -40,11 +40,13 @@ struct Terms {
     grace_s: u64,
     /// Seconds that a request may take.
     timeout_s: u64,
+    /// Seconds between two changes of one item: so the channels are told, and so Ozon insists.
+    min_interval_s: u64,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { reconcile_every_s: 1, grace_s: 1, timeout_s: 1 }
+        Self { reconcile_every_s: 1, grace_s: 1, timeout_s: 1, min_interval_s: 0 }
     }
 }
 
@@ -56,7 +58,7 @@ impl Fair {
 
     async fn open_on(ground: Ground, terms: Terms) -> Self {
         let shop = Shop::open(&ground).await;
-        let pace = Pace { ozon_interval: Duration::from_millis(100), has_rates: false };
+        let pace = Pace { ozon_interval: Duration::from_secs(terms.min_interval_s), has_rates: false };
         let simulator = Simulator::start(pace).await.unwrap();
         let mut launch = Launch::impatient(&ground);
         for (name, kind) in CHANNELS {
@@ -142,14 +144,14 @@ fn address(kind: ChannelKind, warehouse: usize, item: usize) -> Address {
 
 /// The settings as a user has them: a file, and secrets in variables.
 fn with_channel(launch: Launch, name: &str, settings: &ChannelSettings, terms: Terms) -> Launch {
-    let Terms { reconcile_every_s, grace_s, timeout_s } = terms;
+    let Terms { reconcile_every_s, grace_s, timeout_s, min_interval_s } = terms;
     let kind = match settings.kind {
         ChannelKind::Ozon => "ozon",
         ChannelKind::Wildberries => "wildberries",
         ChannelKind::Webhook => "webhook",
     };
     let mut toml = format!(
-        "[channels.{name}]\nkind = \"{kind}\"\nreconcile_every_s = {reconcile_every_s}\ngrace_s = {grace_s}\ntimeout_s = {timeout_s}\nmin_interval_s = 0\n"
+        "[channels.{name}]\nkind = \"{kind}\"\nreconcile_every_s = {reconcile_every_s}\ngrace_s = {grace_s}\ntimeout_s = {timeout_s}\nmin_interval_s = {min_interval_s}\n"
     );
     let urls = [("base_url", &settings.base_url), ("client_id", &settings.client_id), ("observe_url", &settings.observe_url)];
     for (key, value) in urls {
