@@ -13,11 +13,11 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc2822;
 
 /// The longest pause that a channel is believed to ask for. Values near a day have been seen, and moments where a duration was meant.
-const LONGEST_PAUSE: Duration = Duration::from_secs(3_600);
+const LONGEST_PAUSE: Duration = Duration::from_hours(1);
 /// The first pause after a refusal for the rate that names none; it doubles with each that follows.
 const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 /// The longest of those.
-const LONGEST_BACKOFF: Duration = Duration::from_secs(240);
+const LONGEST_BACKOFF: Duration = Duration::from_mins(4);
 
 type Bucket<C> = RateLimiter<NotKeyed, InMemoryState, C, NoOpMiddleware<<C as Clock>::Instant>>;
 
@@ -259,7 +259,7 @@ mod tests {
         assert_eq!((gate.try_pass(), gate.paused_for()), (Err(Duration::from_secs(1)), Duration::from_secs(1)));
         clock.advance(Duration::from_secs(1));
         assert_eq!(gate.try_pass(), Ok(()));
-        gate.pause(Duration::from_secs(90_000));
+        gate.pause(Duration::from_hours(25));
         assert_eq!(gate.paused_for(), LONGEST_PAUSE);
     }
 

@@ -166,8 +166,7 @@ fn of_pair(pair: &Pair, rows: &[Row]) -> Outcome {
 fn of_row(row: &Row) -> Outcome {
     let worst = row.errors.iter().map(of_fault).max_by_key(severity);
     match (row.updated, worst) {
-        (true, None) => Outcome::Accepted,
-        (true, Some(Outcome::Accepted)) => Outcome::Accepted,
+        (true, None | Some(Outcome::Accepted)) => Outcome::Accepted,
         (true, Some(outcome)) => Outcome::Unknown(format!("updated, and {}", outcome.reason().unwrap_or_default())),
         (false, Some(outcome)) => outcome,
         (false, None) => Outcome::Deferred("not updated, and no reason given".to_owned()),

@@ -39,7 +39,8 @@ struct AskWarehouses<'a> {
 
 #[derive(Deserialize)]
 struct Warehouses {
-    warehouses: Vec<Warehouse>,
+    #[serde(rename = "warehouses")]
+    list: Vec<Warehouse>,
     #[serde(default)]
     cursor: Option<String>,
     #[serde(default)]
@@ -48,7 +49,8 @@ struct Warehouses {
 
 #[derive(Deserialize)]
 struct Warehouse {
-    warehouse_id: Value,
+    #[serde(rename = "warehouse_id")]
+    id: Value,
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -92,7 +94,7 @@ impl Ozon {
         for _ in 0..MOST_PAGES {
             let ask = AskWarehouses { limit: 200, cursor: &cursor };
             let page: Warehouses = self.read(&self.others, "/v2/warehouse/list", &ask).await?;
-            warehouses.extend(page.warehouses.into_iter().map(warehouse));
+            warehouses.extend(page.list.into_iter().map(warehouse));
             match page.cursor.filter(|_| page.has_next) {
                 None => return Ok(warehouses),
                 Some(next) if next.is_empty() || next == cursor => break,
@@ -115,8 +117,8 @@ fn card(product: Product) -> Card {
 }
 
 fn warehouse(warehouse: Warehouse) -> ExternalWarehouse {
-    let Warehouse { warehouse_id, name, status, pause_at } = warehouse;
-    let id = warehouse_id.as_str().map_or_else(|| warehouse_id.to_string(), str::to_owned);
+    let Warehouse { id, name, status, pause_at } = warehouse;
+    let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
     let word = status.to_lowercase();
     let is_troubled = TROUBLED.iter().any(|trouble| word.contains(trouble));
     let paused = pause_at.filter(|at| !at.is_empty()).map(|at| format!("paused at {at}"));

@@ -37,7 +37,7 @@ const PUSHES: (Duration, u32) = (Duration::from_nanos(60_000_000_000 / 70), 10);
 /// 50 requests in any second over all methods of a `Client-Id`: 10 at once, and 40 a second beside.
 const REQUESTS: (Duration, u32) = (Duration::from_millis(25), 10);
 /// A method whose "circle is open" is closed for some minutes.
-const CIRCLE_OPEN: Duration = Duration::from_secs(120);
+const CIRCLE_OPEN: Duration = Duration::from_mins(2);
 
 /// How long after a push it is worth looking: it is not documented; a point can be told again after 30 s.
 const FIRST_LOOK: Duration = Duration::from_secs(30);
@@ -91,7 +91,8 @@ impl Ozon {
     async fn ask(&self, method: &Gate, path: &str, body: &impl Serialize) -> Result<Answer, Silence> {
         method.pass().await;
         self.requests.pass().await;
-        self.ask_now(method, path, body).await
+        let (answer, _) = self.ask_now(method, path, body).await?;
+        Ok(answer)
     }
 
     /// Asks for what is read: any answer but 200 is a fault.
@@ -109,27 +110,30 @@ impl Ozon {
         read.map_err(|fault| self.transport.masked_fault(fault))
     }
 
-    async fn ask_now(&self, method: &Gate, path: &str, body: &impl Serialize) -> Result<Answer, Silence> {
+    /// Asks without waiting. With the answer, how long the method is to rest after it.
+    async fn ask_now(&self, method: &Gate, path: &str, body: &impl Serialize) -> Result<(Answer, Duration), Silence> {
         let request = self.transport.client().post(below(&self.base, path));
         let keys = request.header("Client-Id", self.client_id.clone()).header("Api-Key", self.api_key.clone());
         let answer = self.transport.send(keys.json(body)).await?;
-        self.heed(method, &answer);
-        Ok(answer)
+        let pause = self.heed(method, &answer);
+        Ok((answer, pause))
     }
 
-    /// The rate is the seller's, whoever asks in their name: a refusal for it stops every method.
-    fn heed(&self, method: &Gate, answer: &Answer) {
-        if answer.status == StatusCode::TOO_MANY_REQUESTS {
-            self.requests.throttled(asked(&answer.headers));
+    /// The rate is the seller's, whoever asks in their name: a refusal for it stops every method. How long this one is to rest.
+    fn heed(&self, method: &Gate, answer: &Answer) -> Duration {
+        let rest = if answer.status == StatusCode::TOO_MANY_REQUESTS {
+            self.requests.throttled(asked(&answer.headers))
         } else {
             self.requests.answered();
-            if let Some(pause) = used_up(&answer.headers) {
-                self.requests.pause(pause);
-            }
-        }
+            let pause = used_up(&answer.headers).unwrap_or_default();
+            self.requests.pause(pause);
+            pause
+        };
         if answers::is_circle_open(&answer.body) {
             method.pause(CIRCLE_OPEN);
+            return rest.max(CIRCLE_OPEN);
         }
+        rest
     }
 
     /// How long it is at least until a push may be made.
@@ -154,7 +158,7 @@ impl Ozon {
             return all(pairs.len(), &Outcome::Again { after, reason: "not sent: the rate is used up".to_owned() });
         }
         match self.ask_now(&self.pushes, "/v2/products/stocks", &Push { stocks: pairs }).await {
-            Ok(answer) => answers::outcomes(pairs, &answer, self.push_paused_for()),
+            Ok((answer, pause)) => answers::outcomes(pairs, &answer, pause),
             Err(silence) => all(pairs.len(), &silent(silence)),
         }
     }

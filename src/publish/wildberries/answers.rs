@@ -14,7 +14,7 @@ use crate::publish::{Item, Outcome, ReadFault};
 /// A warehouse that is being changed takes nothing for some seconds.
 const PROCESSING: Duration = Duration::from_secs(5);
 /// Stocks are closed for maintenance for some minutes.
-const MAINTENANCE: Duration = Duration::from_secs(180);
+const MAINTENANCE: Duration = Duration::from_mins(3);
 
 /// A push as it is written. Names are not judged there: a misspelt one is answered with 204 and changes nothing.
 #[derive(Serialize)]

@@ -62,7 +62,7 @@ impl Wildberries {
             let url = below(&self.content, "/content/v2/get/cards/list");
             let page: Page = self.read(&self.cards, self.transport.client().post(url).json(&ask)).await?;
             let is_last = page.cards.len() < PAGE;
-            cards.extend(page.cards.into_iter().flat_map(cards_of));
+            cards.extend(page.cards.iter().flat_map(cards_of));
             let next = json!({ "limit": PAGE, "updatedAt": page.cursor["updatedAt"], "nmID": page.cursor["nmID"] });
             if is_last {
                 return Ok(cards);
@@ -83,7 +83,7 @@ impl Wildberries {
 }
 
 /// A card with several sizes is several items, which the seller's code alone does not tell apart.
-fn cards_of(product: Product) -> Vec<Card> {
+fn cards_of(product: &Product) -> Vec<Card> {
     let is_one = product.sizes.len() == 1;
     let card = |size: &Size| {
         let seller_code =

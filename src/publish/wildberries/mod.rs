@@ -86,27 +86,26 @@ impl Wildberries {
         self.transport.client().request(method, below(&self.marketplace, &format!("/api/v3/stocks/{warehouse}")))
     }
 
-    /// Asks, and hears what the answer says of the rate.
-    async fn ask(&self, gate: &Gate, request: RequestBuilder) -> Result<Answer, Silence> {
+    /// Asks, and hears what the answer says of the rate. With it, how long the method is to rest.
+    async fn ask(&self, gate: &Gate, request: RequestBuilder) -> Result<(Answer, Duration), Silence> {
         let answer = self.transport.send(request.header(AUTHORIZATION, self.authorization.clone())).await?;
         if answer.status.is_client_error() {
             gate.penalize(REFUSAL_WEIGHT - 1);
         }
         if answer.status == StatusCode::TOO_MANY_REQUESTS {
-            gate.throttled(asked(&answer.headers));
-        } else {
-            gate.answered();
-            if let Some(pause) = used_up(&answer.headers) {
-                gate.pause(pause);
-            }
+            let pause = gate.throttled(asked(&answer.headers));
+            return Ok((answer, pause));
         }
-        Ok(answer)
+        gate.answered();
+        let pause = used_up(&answer.headers).unwrap_or_default();
+        gate.pause(pause);
+        Ok((answer, pause))
     }
 
     /// Asks for what is read, the rate kept: any answer but 200 is a fault.
     async fn read<T: DeserializeOwned>(&self, gate: &Gate, request: RequestBuilder) -> Result<T, ReadFault> {
         gate.pass().await;
-        let answer = self.ask(gate, request).await.map_err(|silence| ReadFault::Failed(silence.reason()))?;
+        let (answer, _) = self.ask(gate, request).await.map_err(|silence| ReadFault::Failed(silence.reason()))?;
         answers::read(&answer)
     }
 
@@ -136,7 +135,7 @@ impl Wildberries {
             Err(error) => return all(rows.len(), &Outcome::Rejected(format!("cannot be written: {error}"))),
         };
         match self.ask(&self.stocks, request).await {
-            Ok(answer) => answers::outcomes(rows, &answer, self.stocks.paused_for()),
+            Ok((answer, pause)) => answers::outcomes(rows, &answer, pause),
             Err(silence) => all(rows.len(), &silent(silence)),
         }
     }

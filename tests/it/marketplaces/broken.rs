@@ -9,7 +9,7 @@ use lastunit::publish::{Outcome, adapter};
 use super::bench::{Bench, item, wait_of, words};
 
 /// Longer than any test waits.
-const LONG: Duration = Duration::from_secs(60);
+const LONG: Duration = Duration::from_mins(1);
 
 async fn impatient(kind: ChannelKind) -> Bench {
     Bench::with(kind, |settings| settings.timeout_s = 1).await
@@ -19,27 +19,22 @@ pub async fn a_rate_that_is_exceeded_waits_as_long_as_is_asked(kind: ChannelKind
     let bench = Bench::new(kind).await;
     bench.simulator.arm(kind, Fault::Throttled(Some(77)));
     let outcomes = bench.push(&[item("1", 5, 1), item("2", 5, 1)]).await;
-    for outcome in &outcomes {
-        let wait = wait_of(outcome).unwrap();
-        assert!(wait > Duration::from_secs(60) && wait <= Duration::from_secs(77), "{outcome:?}");
-    }
+    assert_eq!([wait_of(&outcomes[0]), wait_of(&outcomes[1])], [Some(Duration::from_secs(77)); 2]);
     assert_eq!(bench.shown("1"), None);
 }
 
 pub async fn a_nonsense_wait_is_bounded(kind: ChannelKind) {
     let bench = Bench::new(kind).await;
     bench.simulator.arm(kind, Fault::Throttled(Some(1_790_000_000)));
-    let wait = wait_of(&bench.tell("1", 5, 1).await).unwrap();
-    assert!(wait > Duration::from_secs(3_000) && wait <= Duration::from_secs(3_600), "{wait:?}");
+    assert_eq!(wait_of(&bench.tell("1", 5, 1).await), Some(Duration::from_hours(1)));
 }
 
 /// The second push waits out the pause of the first by itself: two are enough to see that it grows.
 pub async fn a_rate_that_is_exceeded_without_a_wish_doubles_the_wait(kind: ChannelKind) {
     let bench = Bench::new(kind).await;
-    for bound in [1, 2] {
+    for seconds in [1, 2] {
         bench.simulator.arm(kind, Fault::Throttled(None));
-        let wait = wait_of(&bench.tell("1", 5, 1).await).unwrap();
-        assert!(wait > Duration::from_secs(bound - 1) && wait <= Duration::from_secs(bound), "{wait:?}");
+        assert_eq!(wait_of(&bench.tell("1", 5, 1).await), Some(Duration::from_secs(seconds)));
     }
     assert_eq!(bench.tell("1", 5, 1).await, Outcome::Accepted);
 }
@@ -98,9 +93,12 @@ pub async fn a_missing_row_is_never_accepted(kind: ChannelKind) {
 pub async fn maintenance_is_waited_for(kind: ChannelKind) {
     let bench = Bench::new(kind).await;
     bench.simulator.arm(kind, Fault::Maintenance);
-    let wait = wait_of(&bench.tell("1", 5, 1).await).unwrap();
-    let least = if kind == ChannelKind::Webhook { Duration::ZERO } else { Duration::from_secs(60) };
-    assert!(wait > least, "{wait:?}");
+    let seconds = match kind {
+        ChannelKind::Ozon => 120,
+        ChannelKind::Wildberries => 180,
+        ChannelKind::Webhook => 1,
+    };
+    assert_eq!(wait_of(&bench.tell("1", 5, 1).await), Some(Duration::from_secs(seconds)));
     assert_eq!(bench.shown("1"), None);
 }
 
