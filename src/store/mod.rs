@@ -32,6 +32,7 @@ pub mod observed;
 pub mod orders;
 pub mod outbox;
 pub mod payments;
+pub mod point_story;
 pub mod pool;
 pub mod query;
 pub mod repair;
