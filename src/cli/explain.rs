@@ -10,15 +10,18 @@ use super::moment::{self, Moment};
 use super::{Exit, Stop, audit, database, print};
 use crate::config::Settings;
 use crate::domain::{Channel, OrderKey, OrderRef, Sku, StockKey, Warehouse};
-use crate::explain;
+use crate::explain::{self, ChannelFacts, Why};
+use crate::export::max_qty;
+use crate::store::point_story::Point;
 use crate::store::{clock, pool};
 use crate::topology::Topology;
 
-/// Say why: the whole story of an order, or the figures of a shelf at a moment. Ends with 1 where nothing is known of it.
+/// Say why: the whole story of an order, the figures of a shelf at a moment, or what a channel shows at a point. Ends with 1 where nothing is known of it,
+/// and where a point shows another number than it should.
 #[derive(Debug, Args)]
 pub struct Explain {
     /// The order's channel.
-    #[arg(required_unless_present = "stock", requires = "order_ref", value_parser = channel)]
+    #[arg(required_unless_present_any = ["stock", "point"], requires = "order_ref", value_parser = channel)]
     channel: Option<Channel>,
     /// Its reference there.
     #[arg(value_parser = order_ref)]
@@ -35,6 +38,9 @@ pub struct Explain {
     /// How many movements and steps are shown one by one; those before are summed.
     #[arg(long, value_name = "ROWS", default_value_t = 20, value_parser = clap::value_parser!(u16).range(1..), requires = "stock")]
     last: u16,
+    /// Explain what a channel shows instead: what it should, what it was told, and why these differ.
+    #[arg(long, num_args = 3, value_names = ["SKU", "CHANNEL", "WAREHOUSE"], conflicts_with_all = ["channel", "stock", "warehouse"])]
+    point: Option<Vec<String>>,
     /// Print one JSON document.
     #[arg(long)]
     json: bool,
@@ -57,6 +63,9 @@ fn warehouse(text: &str) -> Result<Warehouse, String> {
 }
 
 pub async fn run(command: Explain, settings: &Settings) -> Result<Exit, Stop> {
+    if let Some(names) = &command.point {
+        return point(names, settings, command.json).await;
+    }
     drop(database::open(&settings.database).await?);
     let mut session = pool::session(&settings.database).await.map_err(|error| database::stop(error.into()))?;
     match (command.channel, command.order_ref, command.stock, command.warehouse) {
@@ -67,7 +76,9 @@ pub async fn run(command: Explain, settings: &Settings) -> Result<Exit, Stop> {
             let key = StockKey { sku, warehouse };
             stock(&mut session, &key, command.at, i64::from(command.last), command.json).await
         }
-        _ => Err(Stop::Misuse(anyhow!("either CHANNEL ORDER_REF, or --stock SKU --warehouse W"))),
+        _ => Err(Stop::Misuse(anyhow!(
+            "either CHANNEL ORDER_REF, or --stock SKU --warehouse W, or --point SKU CHANNEL WAREHOUSE"
+        ))),
     }
 }
 
@@ -89,6 +100,27 @@ async fn order(session: &mut PgConnection, settings: &Settings, order: &OrderKey
         print::text(story.text())?;
     }
     Ok(Exit::Fine)
+}
+
+async fn point(names: &[String], settings: &Settings, json: bool) -> Result<Exit, Stop> {
+    let [sku, channel, warehouse] = names else { return Err(Stop::Misuse(anyhow!("--point SKU CHANNEL WAREHOUSE"))) };
+    drop(database::open(&settings.database).await?);
+    let mut session = pool::session(&settings.database).await.map_err(|error| database::stop(error.into()))?;
+    let facts = settings
+        .channels
+        .get(channel)
+        .map(|channel| ChannelFacts { safety_stock: channel.safety_stock.into(), max_qty: max_qty(channel.kind) });
+    let story = explain::point(&mut session, Point { sku, channel, warehouse }, facts).await.map_err(database::stop)?;
+    if !story.is_known() {
+        print::note(format!("nothing is known of {sku} in {warehouse} on {channel}"));
+        return Ok(Exit::Found);
+    }
+    if json {
+        print::document(&story.document())?;
+    } else {
+        print::text(story.text())?;
+    }
+    Ok(if *story.why() == Why::NothingDiffers { Exit::Fine } else { Exit::Found })
 }
 
 async fn stock(

@@ -12,7 +12,7 @@ use super::{Exit, Stop, audit, database, print};
 use crate::audit::Interrupted;
 use crate::config::Settings;
 use crate::domain::Timestamp;
-use crate::report::{Holds, read_stages};
+use crate::report::{Holds, Of, Safety, read_stages};
 use crate::store::{audit as snapshot, pool, reports};
 use crate::topology::Topology;
 
@@ -21,6 +21,10 @@ use crate::topology::Topology;
 pub enum Report {
     /// How long buyers take to pay, against how long they are given, and how long a hold might be.
     Holds(OfHolds),
+    /// Orders that could not have what they asked for, by SKU and channel, and a safety stock that would have kept the channel from selling them.
+    Stockouts(OfSafety),
+    /// Looks at which a channel showed another number than it had been told, by SKU and channel, and a safety stock to answer that with.
+    Drift(OfSafety),
     /// Where an order's time went: waiting in the stream, locks, writing and telling.
     Stages(OfStages),
 }
@@ -35,6 +39,20 @@ pub struct OfHolds {
     #[arg(long, value_name = "CHANNEL")]
     channel: Option<String>,
     /// Print one JSON document.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Which orders or looks.
+#[derive(Debug, Args)]
+pub struct OfSafety {
+    /// Those from this instant on: RFC 3339, or how long ago: 90s, 15m, 2h, 3d. Without it, all that are kept.
+    #[arg(long, value_name = "T", value_parser = moment::parse)]
+    since: Option<Moment>,
+    /// Only those of this channel.
+    #[arg(long, value_name = "CHANNEL")]
+    channel: Option<String>,
+    /// Print one JSON array.
     #[arg(long)]
     json: bool,
 }
@@ -56,6 +74,8 @@ pub async fn run(command: Report, settings: &Settings) -> Result<Exit, Stop> {
     let mut session = pool::session(&settings.database).await.map_err(|error| Interrupted::from(error).stop())?;
     match command {
         Report::Holds(asks) => holds(&asks, &mut session, settings).await,
+        Report::Stockouts(asks) => safety(Of::Stockouts, &asks, &mut session).await,
+        Report::Drift(asks) => safety(Of::Drift, &asks, &mut session).await,
         Report::Stages(asks) => stages(&asks, &mut session, settings).await,
     }
 }
@@ -71,6 +91,23 @@ async fn holds(asks: &OfHolds, session: &mut PgConnection, settings: &Settings) 
     let report = Holds::new(figures.await.map_err(Interrupted::stop)?, &settings.hold);
     say(asks.json, &report.to_json(), &report)?;
     Ok(if report.orders() == 0 { Exit::Found } else { Exit::Fine })
+}
+
+async fn safety(of: Of, asks: &OfSafety, session: &mut PgConnection) -> Result<Exit, Stop> {
+    let since = instant(asks.since, session).await?;
+    let rows = async {
+        let mut snapshot = snapshot::begin(session).await?;
+        let channel = asks.channel.as_deref();
+        let rows = match of {
+            Of::Stockouts => reports::stockouts(&mut snapshot, since, channel).await?,
+            Of::Drift => reports::drift(&mut snapshot, since, channel).await?,
+        };
+        snapshot.rollback().await?;
+        Ok(rows)
+    };
+    let report = Safety::new(of, rows.await.map_err(Interrupted::stop)?);
+    say(asks.json, &report.to_json(), &report)?;
+    Ok(if report.is_empty() { Exit::Found } else { Exit::Fine })
 }
 
 async fn stages(asks: &OfStages, session: &mut PgConnection, settings: &Settings) -> Result<Exit, Stop> {

@@ -1,4 +1,4 @@
-//! Why: the story of an order, and the figures of a shelf at a moment.
+//! Why: the story of an order, the figures of a shelf at a moment, and what a channel shows at a point.
 //!
 //! Each source of an order's story is a file of its own, and adds [`Event`]s to it:
 //!
@@ -11,6 +11,7 @@
 //! - `kept`: what waits, what could not be processed, what a person was asked.
 //! - `inbound`: the messages themselves, as far as the streams still hold them.
 //! - `shelf`: a stock row at a moment. No part of an order's story.
+//! - `point`: what a channel should show, was told and shows. No part of one either.
 //!
 //! All tables are read in one snapshot. Nothing is locked, and nothing written.
 
@@ -21,6 +22,7 @@ mod inbound;
 mod kept;
 mod money;
 mod parcels;
+mod point;
 mod shelf;
 mod slots;
 mod story;
@@ -28,6 +30,7 @@ mod told;
 
 pub use denial::{Holder, Refused, RefusedRow};
 pub use denied_slots::{RefusedSlot, SlotHolder};
+pub use point::{ChannelFacts, PointStory, Why, point};
 pub use shelf::{Shelf, shelf};
 pub use story::{Event, Source, Story};
 

@@ -34,6 +34,7 @@ pub mod orders;
 pub mod outbox;
 pub mod payments;
 pub mod points;
+pub mod point_story;
 pub mod pool;
 pub mod pushes;
 pub mod query;

@@ -59,3 +59,38 @@ pub async fn ways(connection: &mut PgConnection, orders: &[(OrderKey, EventId)])
         .fetch_all(connection)
         .await?)
 }
+
+/// How often a channel promised more of a SKU than there was, or showed more than it had been told.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct Excess {
+    /// What.
+    pub sku: String,
+    /// Where it was promised or shown.
+    pub channel: String,
+    /// All cases that were looked at.
+    pub cases: i64,
+    /// Those of them in which it was more.
+    pub above: i64,
+    /// By how many units, in 95 of 100 of these at most; none where there is none.
+    pub p95: Option<i64>,
+    /// By how many at most.
+    pub most: Option<i64>,
+}
+
+/// Orders made since then that could not have what they asked for; more is promised in those that the channel had sold already.
+pub async fn stockouts(
+    connection: &mut PgConnection,
+    since: Timestamp,
+    channel: Option<&str>,
+) -> Result<Vec<Excess>, StoreError> {
+    Ok(sqlx::query_as(include_str!("report_stockouts.sql")).bind(since).bind(channel).fetch_all(connection).await?)
+}
+
+/// Looks since then at which a channel showed another number than it had been told.
+pub async fn drift(
+    connection: &mut PgConnection,
+    since: Timestamp,
+    channel: Option<&str>,
+) -> Result<Vec<Excess>, StoreError> {
+    Ok(sqlx::query_as(include_str!("report_drift.sql")).bind(since).bind(channel).fetch_all(connection).await?)
+}

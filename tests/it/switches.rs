@@ -142,3 +142,55 @@ async fn the_status_counts_each_point_as_what_it_is() {
                     reconciled 2027-01-01T08:00:00.000000Z, checked never\n";
     assert_eq!(text, expected);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_difference_is_explained_with_everything_that_is_known_of_the_point() {
+    let publisher = Publisher::open().await;
+    let explain = async |sku: &str| publisher.launch.run(&["explain", "--point", sku, "oz", "main", "--json"]).await;
+    let unknown = explain("A").await;
+    assert_eq!((unknown.code, unknown.stdout.as_str()), (Some(1), ""), "{unknown:?}");
+    assert_eq!(unknown.stderr, "nothing is known of A in main on oz\n");
+    let told = "newest_version = 4, desired_qty = 3, told_version = 4, told_qty = 3, told_at = '2027-01-01T12:00:00Z',
+                told_external_id = 'A', told_external_warehouse_id = '7', shown_qty = 3";
+    publisher.point("A", told).await;
+    publisher
+        .sql(
+            "INSERT INTO stock (sku, warehouse, on_hand, reserved, version) VALUES ('A', 'main', 6, 1, 4);
+             INSERT INTO channel_item_map VALUES ('A', 'oz', 'A');
+             INSERT INTO channel_warehouse_map (warehouse, channel, external_warehouse_id) VALUES ('main', 'oz', '7');
+             INSERT INTO stock_confirmed VALUES ('A', 'oz', 'main', 4, 3, '2027-01-01T12:30:00Z');
+             INSERT INTO stock_push (sku, channel, warehouse, version, desired_qty, state, attempts, created_at)
+             SELECT 'A', 'oz', 'main', version, 3, 'accepted', 1, '2027-01-01T12:00:00Z' FROM generate_series(3, 4) AS version;
+             INSERT INTO push_attempt (sku, channel, warehouse, version, external_id, external_warehouse_id, qty, withdrawal, flight, lease,
+                began_at, ended_at, outcome, generation)
+             SELECT 'A', 'oz', 'main', n, 'A', '7', 3, false, n, gen_random_uuid(), '2027-01-01T12:00:00Z', '2027-01-01T12:00:01Z',
+                'accepted', n % 4
+             FROM generate_series(1, 25) AS n;
+             INSERT INTO stock_observation (sku, channel, warehouse, observed_qty, desired_qty, compared_version, verdict, at, generation)
+             SELECT 'A', 'oz', 'main', 3, 3, 4, 'in_sync', '2027-01-01T12:30:00Z', 0 FROM generate_series(1, 12)",
+        )
+        .await;
+    let in_sync = explain("A").await;
+    assert_eq!(in_sync.code, Some(0), "{in_sync:?}");
+    let story: Value = serde_json::from_str(&in_sync.stdout).unwrap();
+    assert_eq!((&story["why"], &story["desired_qty"], &story["shown_qty"]), (&json!("in_sync"), &json!(3), &json!(3)));
+    let versions: Vec<i64> =
+        story["attempts"].as_array().unwrap().iter().map(|one| one["version"].as_i64().unwrap()).collect();
+    assert_eq!(versions, (6..=25).rev().collect::<Vec<i64>>(), "the last twenty, newest first");
+    assert_eq!(story["observations"].as_array().unwrap().len(), 10);
+    // Of the queue only what is open, and the newest.
+    assert_eq!(story["queue"].as_array().unwrap().len(), 1);
+    assert_eq!(story["queue"][0]["version"], 4);
+
+    publisher.sql("UPDATE stock SET reserved = 6, version = 5; UPDATE publish_point SET newest_version = 5, desired_qty = 0, due_at = '2027-01-01T13:00:00Z'").await;
+    assert_eq!(publisher.run(&["pause", "oz"]).await.code, Some(0));
+    let paused = explain("A").await;
+    let story: Value = serde_json::from_str(&paused.stdout).unwrap();
+    assert_eq!((paused.code, &story["why"], &story["desired_qty"]), (Some(1), &json!("paused"), &json!(0)));
+    assert_eq!(publisher.run(&["resume", "oz"]).await.code, Some(0));
+    let text = publisher.launch.run(&["explain", "--point", "A", "oz", "main"]).await;
+    assert_eq!(text.code, Some(1), "{text:?}");
+    let due = ["it was told version 4, and version 5 is due since", "it was told version 4, and version 5 waits until"];
+    let sentence = text.stdout.lines().next().unwrap();
+    assert!(due.iter().any(|due| sentence.starts_with(&format!("A in main on oz: {due}"))), "{sentence}");
+}

@@ -364,7 +364,7 @@ const SWEEPS: [Statement; 6] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 28] = [
+const AUDIT: [Statement; 30] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -392,11 +392,13 @@ const AUDIT: [Statement; 28] = [
     statement("exported_slots", "", &[]),
     statement("exported_stock", "", &[]),
     statement("exported_warehouses", "", &[]),
+    statement("report_drift", "timestamptz, text", &[]),
     statement("report_holds", "timestamptz, text", &[]),
+    statement("report_stockouts", "timestamptz, text", &[]),
 ];
 
 /// What is asked by somebody who wants to know why, in the audit's snapshot and with its plans: some of it looks for what no index names.
-const WHY: [Statement; 21] = [
+const WHY: [Statement; 25] = [
     statement("explain_dead", "bytea", &[]),
     statement("explain_figures", "text[], text[]", &[]),
     statement("explain_holders", "text[], text[], bigint[], timestamptz, bigint", &[]),
@@ -420,6 +422,10 @@ const WHY: [Statement; 21] = [
     statement("explain_told_since", "timestamptz", &[]),
     statement("explain_waiting", "text, text", &[]),
     statement("locks", "", &[]),
+    statement("point_story", "text, text, text", &[]),
+    statement("point_story_attempts", "text, text, text, bigint", &[]),
+    statement("point_story_observations", "text, text, text, bigint", &[]),
+    statement("point_story_pushes", "text, text, text", &[]),
     statement("repair_rows", "text[], text[]", &[]),
     statement("locks_sessions", "int[]", &[]),
 ];

@@ -125,3 +125,44 @@ async fn the_report_on_stages_tells_where_the_time_of_each_order_went() {
     assert_eq!(none.code, Some(1), "{none:?}");
     stage.close().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_reports_on_safety_count_what_was_sold_or_shown_beyond_what_was_free_and_change_nothing() {
+    let stage = Stage::open().await;
+    let shop = &stage.shop;
+    let empty = stage.launch.run(&["report", "stockouts", "--json"]).await;
+    assert_eq!((empty.code, empty.stdout.as_str()), (Some(1), "[]\n"));
+    shop.count_many(&[("A", 2), ("B", 1)], "main").await;
+    // Sold already where it comes from: prepaid.
+    let prepaid = |id: &str, sku: &str, qty: i64| json!({ "event_id": id, "order_ref": id, "payment": "prepaid", "lines": [{ "sku": sku, "qty": qty }] });
+    for (id, qty) in [("o1", 3), ("o2", 5), ("kept", 2)] {
+        shop.ask("order.created.web", prepaid(id, "A", qty)).await;
+    }
+    let asked = |id: &str, qty: i64| json!({ "event_id": id, "order_ref": id, "lines": [{ "sku": "B", "qty": qty }] });
+    shop.ask("order.created.app", asked("o3", 4)).await;
+    let report = document(&stage.launch.run(&["report", "stockouts", "--json"]).await);
+    let sold = "the channel sold 2 of these orders, and 95 of 100 lacked no more than 3 units";
+    let none = "the channel had sold none of these orders: it showed no more than there was";
+    let expected = json!([
+        { "id": "web/A", "channel": "web", "sku": "A", "denied_orders": 2, "oversold_orders": 2, "most_units": 3,
+          "suggested_safety_stock": 3, "reason": sold },
+        { "id": "app/B", "channel": "app", "sku": "B", "denied_orders": 1, "oversold_orders": 0, "most_units": null,
+          "suggested_safety_stock": null, "reason": none },
+    ]);
+    assert_eq!(report, expected);
+    let of_app = document(&stage.launch.run(&["report", "stockouts", "--channel", "app", "--json"]).await);
+    assert_eq!(of_app, json!([expected[1]]));
+    let later = stage.launch.run(&["report", "stockouts", "--since", "2100-01-01T00:00:00Z"]).await;
+    assert_eq!((later.code, later.stdout.as_str()), (Some(1), "nothing to report on\n"));
+
+    assert_eq!(stage.launch.run(&["report", "drift"]).await.code, Some(1));
+    let seen = "INSERT INTO stock_observation (sku, channel, warehouse, observed_qty, desired_qty, verdict, at, generation)
+         SELECT 'A', 'oz', 'main', shown, 5, verdict, '2027-01-01T12:00:00Z', 0
+         FROM (VALUES (5, 'in_sync'), (9, 'lagging'), (7, 'drift'), (6, 'drift'), (0, 'drift')) AS seen (shown, verdict)";
+    sqlx::query(seen).execute(&shop.db).await.unwrap();
+    let text = stage.launch.run(&["report", "drift"]).await;
+    let expected = "A on oz: 3 drifts, 2 above\n  suggested safety stock: 2: it showed more than it had been told 2 times, \
+                    95 of 100 by no more than 2 units\n";
+    assert_eq!((text.code, text.stdout.as_str()), (Some(0), expected));
+    stage.close().await;
+}
