@@ -65,6 +65,8 @@ CREATE TABLE publish_point (
     -- How often in a row it was deferred or unknown, and how often healed, since it was last seen right.
     failures                   integer     NOT NULL DEFAULT 0,
     heals                      integer     NOT NULL DEFAULT 0,
+    -- How often ever the same version was told again because something else was shown, or because a person said so.
+    repeats                    bigint      NOT NULL DEFAULT 0,
     -- Since when the channel has been seen to show less than it should, with nothing on its way.
     low_since                  timestamptz,
     -- The largest call it may be part of, while the culprit of a refused call is looked for.

@@ -100,6 +100,8 @@ pub struct Point {
     pub failures: i32,
     /// How often in a row it was healed.
     pub heals: i32,
+    /// How often ever a version was told again that the channel had taken, or a person had seen to.
+    pub repeats: i64,
     /// Since when it has been seen to show less than it should.
     pub low_since: Option<Timestamp>,
     /// The largest call that it may be part of.
@@ -144,6 +146,8 @@ pub struct Flight {
     pub withdrawal: bool,
     /// When it began.
     pub at: Timestamp,
+    /// The point's [`Point::repeats`].
+    pub repeats: i64,
 }
 
 /// Newer figures of a point.
@@ -265,7 +269,7 @@ impl Point {
         self.lease = Some(lease);
         self.look_at = None;
         let (key, version) = (self.key.clone(), self.newest_version);
-        Some(Flight { key, number: self.flights, version, qty, address, withdrawal, at: now })
+        Some(Flight { key, number: self.flights, version, qty, address, withdrawal, at: now, repeats: self.repeats })
     }
 
     /// Notes what is shown, and since when more than is free.
@@ -300,6 +304,7 @@ impl Point {
         self.parked = None;
         self.failures = 0;
         self.heals = 0;
+        self.repeats += 1;
         self.low_since = None;
         self.call_max = None;
         self.due(now, Duration::ZERO);

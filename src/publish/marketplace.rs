@@ -47,6 +47,9 @@ pub struct Item {
     pub qty: Qty,
     /// The version of the figures.
     pub version: i64,
+    /// Grows each time that a version is told anew which the channel had taken: who knows a call again by its id must not take that for the
+    /// call before. An attempt that follows one whose end nobody knows has the same number.
+    pub repeats: i64,
 }
 
 /// What became of one item of a push. Never `Accepted` by guess: whatever is not said is unknown.

@@ -228,6 +228,7 @@ fn item(flight: &Flight) -> Item {
         external_warehouse_id: flight.address.external_warehouse_id.clone(),
         qty: flight.qty,
         version: flight.version,
+        repeats: flight.repeats,
     }
 }
 

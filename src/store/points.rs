@@ -232,6 +232,7 @@ pub async fn write_many(connection: &mut PgConnection, points: &[&Point]) -> Res
         .bind(points.iter().map(|point| point.shown_qty).collect::<Vec<_>>())
         .bind(points.iter().map(|point| point.exposed_units()).collect::<Vec<_>>())
         .bind(points.iter().map(|point| point.exposed_since).collect::<Vec<_>>())
+        .bind(points.iter().map(|point| point.repeats).collect::<Vec<_>>())
         .execute(connection)
         .await?;
     changed_all("points", &written, points.len())
@@ -300,6 +301,7 @@ struct PointRow {
     look_at: Option<Timestamp>,
     failures: i32,
     heals: i32,
+    repeats: i64,
     low_since: Option<Timestamp>,
     call_max: Option<i32>,
     parked: Option<String>,
@@ -325,6 +327,7 @@ impl PointRow {
             look_at: self.look_at,
             failures: self.failures,
             heals: self.heals,
+            repeats: self.repeats,
             low_since: self.low_since,
             call_max: self.call_max,
             parked: self.parked,
@@ -365,6 +368,7 @@ impl FlownRow {
             qty: self.flown_qty,
             address,
             withdrawal: self.flown_withdrawal,
+            repeats: point.repeats,
             at: self.flown_at,
         };
         (point, flight)

@@ -99,6 +99,7 @@ impl Point {
             return looked(verdict, Some(PushState::NeedsReview), Some(question));
         }
         self.heals += 1;
+        self.repeats += 1;
         self.due(now, Duration::ZERO);
         looked(verdict, Some(PushState::Pending), None)
     }

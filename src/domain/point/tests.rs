@@ -56,6 +56,7 @@ fn fresh() -> Point {
         look_at: None,
         failures: 0,
         heals: 0,
+        repeats: 0,
         low_since: None,
         call_max: None,
         parked: None,

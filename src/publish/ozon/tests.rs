@@ -18,6 +18,7 @@ fn item(external_id: &str, warehouse: &str, qty: i64) -> Item {
         external_warehouse_id: warehouse.into(),
         qty,
         version: 1,
+        repeats: 0,
     }
 }
 

@@ -50,7 +50,8 @@ pub(super) fn write(channel: &str, items: &[Item], now: OffsetDateTime) -> anyho
     Ok(serde_json::to_vec(&Event { r#type: "stock.push", timestamp: now.format(&Rfc3339)?, data })?)
 }
 
-/// The id of a batch: of what it says, in whatever order, and of nothing else. What is said anew for another figure or version is another batch.
+/// The id of a batch: of what it says, in whatever order, and of nothing else. What is said anew for another figure or version,
+/// or because something else is shown, is another batch.
 pub(super) fn id(channel: &str, items: &[Item]) -> String {
     let mut lines: Vec<String> = items.iter().map(line).collect();
     lines.sort_unstable();
@@ -66,9 +67,10 @@ pub(super) fn id(channel: &str, items: &[Item]) -> String {
 
 /// Control characters stand in none of the names, so that no two items share a line.
 fn line(item: &Item) -> String {
-    let Item { sku, warehouse, external_id, external_warehouse_id, qty, version } = item;
+    let Item { sku, warehouse, external_id, external_warehouse_id, qty, version, repeats } = item;
     let (sku, warehouse) = (sku.as_str(), warehouse.as_str());
-    [sku, warehouse, external_id, external_warehouse_id, &qty.to_string(), &version.to_string()].join("\n")
+    let [qty, version, repeats] = [*qty, *version, *repeats].map(|number| number.to_string());
+    [sku, warehouse, external_id, external_warehouse_id, &qty, &version, &repeats].join("\n")
 }
 
 #[cfg(test)]
@@ -86,6 +88,7 @@ mod tests {
             external_warehouse_id: "w1".into(),
             qty,
             version,
+            repeats: 0,
         }
     }
 
@@ -106,7 +109,10 @@ mod tests {
         let of = |items: &[Item]| id("shop", items);
         let (a, b) = (item("A", 5, 7), item("B", 0, 3));
         assert_eq!(of(&[a.clone(), b.clone()]), of(&[b.clone(), a.clone()]));
-        for other in [vec![a.clone()], vec![item("A", 5, 8), b.clone()], vec![item("A", 4, 7), b.clone()]] {
+        let again = Item { repeats: 1, ..a.clone() };
+        for other in
+            [vec![a.clone()], vec![item("A", 5, 8), b.clone()], vec![item("A", 4, 7), b.clone()], vec![again, b.clone()]]
+        {
             assert_ne!(of(&[a.clone(), b.clone()]), of(&other));
         }
         assert_ne!(of(std::slice::from_ref(&a)), id("other", &[a]));

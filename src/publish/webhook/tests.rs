@@ -15,6 +15,7 @@ fn items(ids: &[&str]) -> Vec<Item> {
         external_warehouse_id: "w".into(),
         qty: 5,
         version: 1,
+        repeats: 0,
     };
     ids.iter().map(item).collect()
 }

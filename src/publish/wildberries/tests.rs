@@ -18,6 +18,7 @@ fn item(external_id: &str, qty: i64) -> Item {
         external_warehouse_id: "1234567".into(),
         qty,
         version: 1,
+        repeats: 0,
     }
 }
 

@@ -321,7 +321,7 @@ const STATEMENTS: [Statement; 149] = [
         "points_write",
         "text[], text[], text[], text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz[], text[], text[], \
          timestamptz[], bigint[], uuid[], timestamptz[], timestamptz[], timestamptz[], int[], int[], timestamptz[], int[], text[], bigint[], \
-         bigint[], timestamptz[]",
+         bigint[], timestamptz[], bigint[]",
         &[POINT, POINT_OF_ROW],
     ),
     statement(
