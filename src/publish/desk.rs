@@ -19,7 +19,7 @@ use crate::ops::metrics as names;
 use crate::store::channels::{self, Control, Gauges};
 use crate::store::points::{self, Publishing};
 use crate::store::turn::Session;
-use crate::store::{Pool, stock};
+use crate::store::{Pool, StoreError, stock};
 use crate::topology::Topology;
 
 /// How often a desk looks whether there is something to do; a wake-up makes it sooner.
@@ -125,6 +125,12 @@ impl Desk {
         }
         transaction.commit().await?;
         self.outbox.notify_waiters();
+        Ok(self.queue_missed().await?)
+    }
+
+    /// Queues figures that the channel's points have not got: what the stream has lost, and rows that were made while their map was.
+    pub(super) async fn queue_missed(&self) -> Result<(), StoreError> {
+        let mut connection = self.pool.acquire().await?;
         let mut after = None;
         loop {
             let missed = points::missed(&mut connection, &self.channel, after.as_ref(), CHUNK).await?;

@@ -58,6 +58,7 @@ impl Desk {
 
     /// Looks at everything that the channel was told.
     pub(super) async fn reconcile(&self) -> Result<Tally, LookFault> {
+        self.queue_missed().await?;
         let mut tally = Tally::default();
         let began = clock::now(&mut *self.pool.acquire().await?).await?;
         if let Some(reads) = self.market.capabilities().reads {

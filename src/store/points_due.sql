@@ -8,6 +8,8 @@ WITH head AS (
         AND head.channel = $1 AND head.due_at <= now() AND head.lease IS NULL
     ORDER BY (head.desired_qty > 0), head.due_at
     LIMIT 1
+    -- Who pauses the channel waits for this claim, and then sees what is in flight.
+    FOR SHARE OF control
 )
 SELECT
     locked_row.*,
