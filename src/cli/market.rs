@@ -46,7 +46,7 @@ pub async fn check(asks: &Named, settings: &Settings) -> Result<Exit, Stop> {
         let mut connection = pool.acquire().await?;
         let items = channel_maps::items(&mut connection, &asks.channel).await?;
         let warehouses = channel_maps::warehouses(&mut connection, &asks.channel).await?;
-        Ok((Maps { items, warehouses }, clock::now(&mut *connection).await?))
+        Ok((Maps { items, warehouses }, clock::now(&mut connection).await?))
     };
     let (maps, now) = asked.await.map_err(database::stop)?;
     let findings = crate::publish::check(market.as_ref(), &maps, now).await;

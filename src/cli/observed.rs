@@ -72,7 +72,7 @@ impl Observed {
         let mut connection = pool.acquire().await?;
         match self.at {
             Some(moment) => moment.instant(&mut connection).await,
-            None => clock::now(&mut *connection).await,
+            None => clock::now(&mut connection).await,
         }
     }
 

@@ -11,7 +11,7 @@ use crate::domain::{Sku, Timestamp, Warehouse};
 use crate::messages::WireTime;
 
 /// How long before its end a key is spoken of: a new one takes a person, and days off are.
-const ENDS_SOON: Duration = Duration::from_secs(14 * 86_400);
+const ENDS_SOON: Duration = Duration::from_hours(14 * 24);
 
 /// What a channel is to show, and what it calls it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

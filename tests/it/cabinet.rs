@@ -211,9 +211,8 @@ async fn the_moment_of_the_file_decides_and_the_same_file_again_changes_nothing(
     attempt(&cabinet, "A", "a", 4, 6, "10 m", 2).await;
     // To an address that the item has no more: not what this one shows.
     attempt(&cabinet, "A", "old", 4, 0, "9 m", 3).await;
-    let at = (time::OffsetDateTime::now_utc() - time::Duration::minutes(30))
-        .format(&time::format_description::well_known::Rfc3339)
-        .unwrap();
+    let at = "SELECT to_char(now() - interval '30 m', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"')";
+    let at: String = sqlx::query_scalar(at).fetch_one(&cabinet.shop.db).await.unwrap();
     let file = |qty: i64| format!("external_id,external_warehouse_id,qty\na,7,{qty}\n");
     let said = async |qty: i64, flags: &[&str]| {
         let (code, report) = cabinet.observe("oz", file(qty), flags).await;

@@ -193,11 +193,11 @@ mod tests {
     use super::*;
 
     const AT: Timestamp = datetime!(2027-01-01 12:00 UTC);
-    const GRACE: Duration = Duration::from_secs(60);
+    const GRACE: Duration = Duration::from_mins(1);
 
     /// A point that was told 5 of version 7 ten minutes before.
     fn told() -> PointThen {
-        let then = AT - Duration::from_secs(600);
+        let then = AT - Duration::from_mins(10);
         PointThen {
             place: 1,
             sku: "A".to_owned(),
