@@ -79,6 +79,7 @@ pub fn item(id: &str, qty: Qty, version: i64) -> Item {
         external_warehouse_id: WAREHOUSES[0].to_owned(),
         qty,
         version,
+        repeats: 0,
     }
 }
 
