@@ -8,6 +8,8 @@
 //!     ─ domain::decide ─▶ Decision ─ store::apply (conditional, counted) ─ COMMIT
 //!   ─▶ ack | nak | term
 //! outbox ─ relay (in order, a lane per stream) ─▶ STOCK, RESERVATIONS, DEAD
+//! STOCK ─ publish ─▶ stock_push ─ claim (one in flight a point) ─▶ Marketplace::push ─▶ outcome per item
+//! timer ─ publish ─▶ Marketplace::observe ─▶ stock_observation ─▶ confirmed | again | review
 //! ```
 //!
 //! # Rooms
@@ -20,6 +22,7 @@
 //! | [`store`] | the statements, one `.sql` beside the function that runs it |
 //! | [`consume`] | durable pull consumers: batches that form by themselves, acknowledged after the commit |
 //! | [`relay`] | outbox to JetStream, in order, and again where a person asks for it |
+//! | [`publish`] | channels told what they should show, and read: ozon, wildberries, webhooks |
 //! | [`losses`] | what the broker has lost, noticed |
 //! | [`import`] | CSV files in: opening figures, the channels' warehouses, resources, orders under way; or held against the tables |
 //! | [`export`] | CSV files out: those that the imports take |
@@ -43,7 +46,8 @@
 //! 5. One reservation per (channel, order, SKU); no two held or confirmed slots of a resource overlap.
 //! 6. Every accepted message has one fate: processed, waiting, or refused.
 //! 7. A stock row's version strictly grows, and the last event told of a row carries its present figures once the outbox is empty.
-//! 9. Money that was taken ends as a confirmed reservation, a required refund, or a review. (8 will be the publisher's.)
+//! 8. What a point is told never gets older, one sending at a time; what is known to be shown was told.
+//! 9. Money that was taken ends as a confirmed reservation, a required refund, or a review.
 
 pub mod audit;
 pub mod bench;

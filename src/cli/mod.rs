@@ -26,6 +26,7 @@ mod moment;
 mod observed;
 mod print;
 mod publisher;
+mod reconcile;
 mod recover;
 mod replay;
 mod report;

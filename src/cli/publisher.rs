@@ -1,4 +1,4 @@
-//! `lastunit publisher pause|resume|status|check|pull-map`.
+//! `lastunit publisher pause|resume|status|reconcile|check|pull-map`.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 
 use super::market::{self, PullMap};
 use super::print::List;
-use super::{Exit, Stop, channels, database, print};
+use super::{Exit, Stop, channels, database, print, reconcile};
 use crate::audit::Interrupted;
 use crate::config::{ChannelSettings, Settings};
 use crate::domain::Timestamp;
@@ -29,6 +29,8 @@ pub enum Publisher {
     Resume(Named),
     /// How channels are: paused or halted, what is due, in flight, unknown, waits for a person, is shown and not free.
     Status(Filter),
+    /// Read all that the channel shows, and hold it against what it was told; ends with 1 where something else is shown.
+    Reconcile(Named),
     /// Hold our maps against what the channel knows, and its key against the calendar; ends with 1 where something does not fit.
     Check(Named),
     /// Propose a map of items out of the channel's own catalogue, as a file for `import mappings`. Nothing is applied.
@@ -62,6 +64,7 @@ pub async fn run(command: Publisher, settings: &Settings) -> Result<Exit, Stop> 
         Publisher::Pause(asks) => pause(&asks, settings).await,
         Publisher::Resume(asks) => resume(&asks, settings).await,
         Publisher::Status(asks) => status(&asks, settings).await,
+        Publisher::Reconcile(asks) => reconcile::run(&asks, settings).await,
         Publisher::Check(asks) => market::check(&asks, settings).await,
         Publisher::PullMap(asks) => market::pull_map(&asks, settings).await,
     }

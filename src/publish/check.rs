@@ -1,17 +1,20 @@
 //! Our maps of a channel, held against what the channel itself knows; and its key, against the calendar.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
 use super::{Card, Credentials, ExternalWarehouse, Marketplace, ReadFault};
-use crate::domain::{Sku, Timestamp, Warehouse};
+use crate::domain::{Channel, Review, ReviewKind, ReviewSubject, Sku, Timestamp, Warehouse};
 use crate::messages::WireTime;
 
 /// How long before its end a key is spoken of: a new one takes a person, and days off are.
 const ENDS_SOON: Duration = Duration::from_hours(14 * 24);
+
+/// How many of a kind a question names.
+const NAMED: usize = 5;
 
 /// What a channel is to show, and what it calls it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,6 +136,40 @@ impl fmt::Display for CheckFinding {
     }
 }
 
+impl CheckFinding {
+    /// Of which kind it is, in a word.
+    fn word(&self) -> &'static str {
+        match self {
+            Self::WarehouseUnknown { .. } => "warehouse_unknown",
+            Self::WarehouseTrouble { .. } => "warehouse_trouble",
+            Self::ItemUnknown { .. } => "item_unknown",
+            Self::KeyEnds { .. } => "key_ends",
+            Self::KeyEnded { .. } => "key_ended",
+            Self::KeyTrouble { .. } => "key_trouble",
+            Self::Unanswered { .. } => "unanswered",
+        }
+    }
+}
+
+/// Findings as questions for a person: one a kind, however many there are.
+pub(super) fn questions(channel: &Channel, findings: &[CheckFinding]) -> Vec<Review> {
+    let mut by_word: BTreeMap<&'static str, Vec<String>> = BTreeMap::new();
+    for finding in findings {
+        by_word.entry(finding.word()).or_default().push(finding.to_string());
+    }
+    let question = |(word, said): (&str, Vec<String>)| {
+        let beyond = said.len().saturating_sub(NAMED);
+        let more = if beyond > 0 { format!("; and {beyond} more: lastunit publisher check {channel}") } else { String::new() };
+        Review {
+            kind: ReviewKind::ChannelCheck,
+            subject: ReviewSubject::Channel(channel.clone(), word.to_owned()),
+            detail: format!("{channel}: {}{more}", said[..said.len().min(NAMED)].join("; ")),
+            cause: 0,
+        }
+    };
+    by_word.into_iter().map(question).collect()
+}
+
 /// Asks a channel for all it knows, and returns what does not fit. What a channel of its kind cannot be asked for is not found wanting; what it could
 /// be asked for and does not answer is a finding of its own.
 pub async fn check(market: &dyn Marketplace, maps: &Maps, now: Timestamp) -> Vec<CheckFinding> {
@@ -252,6 +289,20 @@ mod tests {
 
     async fn said(market: &Fake, maps: &Maps) -> Vec<String> {
         check(market, maps, NOW).await.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn many_findings_of_a_kind_are_one_question() {
+        let channel = Channel::new("ozon").unwrap();
+        let unknown = |n: usize| CheckFinding::ItemUnknown { sku: Sku::new(&format!("S{n}")).unwrap(), external_id: n.to_string() };
+        let findings: Vec<_> = (0..7).map(unknown).chain([CheckFinding::KeyEnded { at: NOW }]).collect();
+        let questions = questions(&channel, &findings);
+        let said: Vec<_> = questions.iter().map(|question| (&question.subject, question.detail.as_str())).collect();
+        let subject = |word: &str| ReviewSubject::Channel(channel.clone(), word.to_owned());
+        assert_eq!(said[0].0, &subject("item_unknown"));
+        assert!(said[0].1.starts_with("ozon: S0 is mapped to \"0\"") && said[0].1.contains("and 2 more"), "{}", said[0].1);
+        assert_eq!(said[1], (&subject("key_ended"), "ozon: the key ended at 2027-01-01T12:00:00Z"));
+        assert_eq!(said.len(), 2);
     }
 
     #[tokio::test]

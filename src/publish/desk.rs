@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use super::adapter::adapter;
 use super::marketplace::Marketplace;
 use super::queue::queue;
 use crate::config::{ChannelSettings, Database};
@@ -30,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const READ_PAUSE: Duration = Duration::from_secs(5);
 /// How often it says how its points are.
 const REPORT_EVERY: Duration = Duration::from_secs(1);
+/// How often maps and key are compared with what the channel knows, beside everything else; the first time when the turn is taken.
+const CHECK_EVERY: Duration = Duration::from_hours(24);
 /// Stock rows that are compared or told anew at once.
 const CHUNK: i64 = 2_000;
 
@@ -46,6 +49,13 @@ pub struct Desk {
     pub publishing: Publishing,
     /// How often all of it is read.
     pub reconcile_every: Duration,
+    /// Where it stands.
+    pub ground: Ground,
+}
+
+/// What the desks of a process share.
+#[derive(Debug, Clone)]
+pub struct Ground {
     /// The database, for connections that others share.
     pub pool: Pool,
     /// The database, for a session of its own.
@@ -60,8 +70,27 @@ pub struct Desk {
     pub outbox: Arc<Notify>,
 }
 
+impl Desk {
+    /// That of the channel of this name. Makes no call.
+    ///
+    /// # Errors
+    /// A setting is missing or unfit; the name is none of a channel.
+    pub fn new(name: &str, settings: &ChannelSettings, ground: Ground) -> anyhow::Result<Self> {
+        let channel = Channel::new(name).with_context(|| format!("channels.{name}"))?;
+        let market = adapter(name, settings).with_context(|| format!("channels.{name}"))?;
+        Ok(Self {
+            rhythm: rhythm(settings, &*market),
+            market: market.into(),
+            publishing: Publishing { channel: channel.clone(), safety_stock: settings.safety_stock.into() },
+            channel,
+            reconcile_every: Duration::from_secs(settings.reconcile_every_s),
+            ground,
+        })
+    }
+}
+
 /// How a channel's points are treated, by its settings.
-pub fn rhythm(settings: &ChannelSettings, market: &dyn Marketplace) -> Rhythm {
+fn rhythm(settings: &ChannelSettings, market: &dyn Marketplace) -> Rhythm {
     let reads = market.capabilities().reads;
     Rhythm {
         min_interval: Duration::from_secs(settings.min_interval_s),
@@ -91,6 +120,9 @@ pub async fn run(desk: Desk, stop: CancellationToken) {
 #[derive(Default)]
 struct UnderWay {
     calls: JoinSet<()>,
+    /// At most one: comparing maps and key with what the channel knows, when it was begun last.
+    checks: JoinSet<()>,
+    checked: Option<Instant>,
     /// At most one: reading, with the instant from which on the next may begin.
     reading: JoinSet<Option<Instant>>,
     read_from: Option<Instant>,
@@ -98,7 +130,7 @@ struct UnderWay {
 
 impl Desk {
     async fn hold_turn(&self, stop: &CancellationToken) -> anyhow::Result<()> {
-        let mut session = Session::open(&self.database).await.context("no session for the desk")?;
+        let mut session = Session::open(&self.ground.database).await.context("no session for the desk")?;
         while !session.take_channel(&self.channel).await? {
             tokio::select! {
                 () = stop.cancelled() => return Ok(()),
@@ -112,25 +144,26 @@ impl Desk {
         // What was begun is finished whatever comes: its points are ours until their leases are over.
         while under_way.calls.join_next().await.is_some() {}
         while under_way.reading.join_next().await.is_some() {}
+        under_way.checks.shutdown().await;
         served
     }
 
     /// Queues what nobody has queued: what the stream has lost, and what a new safety stock or a new channel makes of rows that were told before.
     async fn catch_up(&self) -> anyhow::Result<()> {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let before = channels::open(&mut transaction, &self.channel, self.publishing.safety_stock).await?;
         if before.is_some_and(|before| before != self.publishing.safety_stock) {
             self.retell(&mut transaction).await?;
         }
         transaction.commit().await?;
-        self.outbox.notify_waiters();
+        self.ground.outbox.notify_waiters();
         Ok(self.queue_missed().await?)
     }
 
     /// Queues figures that the channel's points have not got: what the stream has lost, and rows that were made while their map was.
     pub(super) async fn queue_missed(&self) -> Result<(), StoreError> {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut after = None;
         loop {
             let missed = points::missed(&mut connection, &self.channel, after.as_ref(), CHUNK).await?;
@@ -161,13 +194,13 @@ impl Desk {
         stop: &CancellationToken,
     ) -> anyhow::Result<()> {
         let mut reported = Instant::now();
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         self.report(&mut connection).await?;
         drop(connection);
         while !stop.is_cancelled() {
-            let rung = self.queued.notified();
+            let rung = self.ground.queued.notified();
             session.stands().await?;
-            let mut connection = self.pool.acquire().await?;
+            let mut connection = self.ground.pool.acquire().await?;
             let control = channels::load(&mut connection, &self.channel).await?.context("the channel's row is gone")?;
             if reported.elapsed() >= REPORT_EVERY {
                 reported = Instant::now();
@@ -177,6 +210,11 @@ impl Desk {
             self.land_flown().await?;
             let claimed = if control.paused || control.halted { false } else { self.send(session, under_way).await? };
             self.read(&control, under_way);
+            if under_way.checked.is_none_or(|at| at.elapsed() >= CHECK_EVERY) {
+                under_way.checked = Some(Instant::now());
+                let desk = self.clone();
+                under_way.checks.spawn(async move { desk.check().await });
+            }
             if claimed {
                 continue;
             }

@@ -17,7 +17,7 @@ use crate::store::{StoreError, channels, clock, points, reviews};
 
 /// Why a reading was not made.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LookFault {
+pub enum LookFault {
     /// The channel did not give it.
     #[error("the channel cannot be read: {0}")]
     Channel(#[from] ReadFault),
@@ -48,7 +48,7 @@ impl Desk {
     /// Looks at what is to be looked at now. Returns how many points that was.
     pub(super) async fn look_at_due(&self) -> Result<usize, LookFault> {
         let Some(reads) = self.market.capabilities().reads else { return Ok(0) };
-        let shown = points::to_look_at(&mut *self.pool.acquire().await?, &self.channel, reads.max_batch).await?;
+        let shown = points::to_look_at(&mut *self.ground.pool.acquire().await?, &self.channel, reads.max_batch).await?;
         let count = shown.len();
         if count > 0 {
             self.look_at(shown).await?;
@@ -57,16 +57,19 @@ impl Desk {
     }
 
     /// Looks at everything that the channel was told.
-    pub(super) async fn reconcile(&self) -> Result<Tally, LookFault> {
+    ///
+    /// # Errors
+    /// The channel's or the database's own.
+    pub async fn reconcile(&self) -> Result<Tally, LookFault> {
         self.queue_missed().await?;
         let mut tally = Tally::default();
-        let began = clock::now(&mut *self.pool.acquire().await?).await?;
+        let began = clock::now(&mut *self.ground.pool.acquire().await?).await?;
         if let Some(reads) = self.market.capabilities().reads {
             let mut after = None;
             let limit = i64::try_from(reads.max_batch).unwrap_or(i64::MAX);
             loop {
                 let page =
-                    points::shown_after(&mut *self.pool.acquire().await?, &self.channel, after.as_ref(), limit).await?;
+                    points::shown_after(&mut *self.ground.pool.acquire().await?, &self.channel, after.as_ref(), limit).await?;
                 let Some(last) = page.last() else { break };
                 after = Some(last.address.clone());
                 for shown in parted(page) {
@@ -74,7 +77,7 @@ impl Desk {
                 }
             }
         }
-        channels::reconciled(&mut *self.pool.acquire().await?, &self.channel, began).await?;
+        channels::reconciled(&mut *self.ground.pool.acquire().await?, &self.channel, began).await?;
         tracing::info!(channel = %self.channel, verdicts = ?tally.0, "everything that is shown was compared");
         Ok(tally)
     }
@@ -85,12 +88,12 @@ impl Desk {
         let ids: Vec<String> = shown.iter().map(|shown| shown.address.external_id.clone()).collect();
         let seen = self.market.observe(&first.address.external_warehouse_id, &ids).await;
         if let Err(ReadFault::Halted(why)) = &seen {
-            channels::halt(&mut *self.pool.acquire().await?, &self.channel, why).await?;
+            channels::halt(&mut *self.ground.pool.acquire().await?, &self.channel, why).await?;
         }
         let seen: HashMap<&PointKey, (i64, Option<Qty>)> =
             shown.iter().zip(seen?).map(|(shown, qty)| (&shown.key, (shown.flights, qty))).collect();
         // Asked after the reading: what was sold there before it is on its way here by now, or not yet said.
-        let orders = has_unprocessed(&self.jetstream, &self.topology, &self.channel).await;
+        let orders = has_unprocessed(&self.ground.jetstream, &self.ground.topology, &self.channel).await;
         let orders = orders.unwrap_or_else(|error| {
             tracing::warn!(channel = %self.channel, error = %error, "nobody knows whether orders are on their way; nothing is raised");
             true
@@ -98,7 +101,7 @@ impl Desk {
         let mut keys: Vec<&PointKey> = seen.keys().copied().collect();
         keys.sort_unstable();
 
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let mut locked = points::lock_many(&mut transaction, &keys).await?;
         locked.retain(|point| {
@@ -120,7 +123,7 @@ impl Desk {
         points::write_many(&mut transaction, &locked.iter().collect::<Vec<&Point>>()).await?;
         self.note(&mut transaction, &judged, now).await?;
         transaction.commit().await?;
-        self.queued.notify_waiters();
+        self.ground.queued.notify_waiters();
         Ok(judged.into_iter().map(|(.., looked)| looked).collect())
     }
 

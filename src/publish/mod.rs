@@ -13,6 +13,7 @@
 
 mod adapter;
 mod check;
+mod checked;
 mod desk;
 mod hear;
 mod limits;
@@ -30,9 +31,9 @@ mod wildberries;
 
 pub use adapter::{AdapterError, adapter};
 pub use check::{CheckFinding, Maps, Question, check};
-pub use desk::{Desk, rhythm, run as run_desk};
+pub use desk::{Desk, Ground, run as run_desk};
 pub use hear::{Ear, run as run_ear};
-pub use look::Tally;
+pub use look::{LookFault, Tally};
 pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };

@@ -44,7 +44,7 @@ impl Desk {
     pub(super) async fn claim(&self) -> Result<Vec<Call>, StoreError> {
         let takes = self.market.capabilities();
         let claimed = Instant::now();
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let mut due =
             points::lock_due(&mut transaction, &self.channel, takes.max_batch, takes.one_warehouse_a_call).await?;
@@ -108,13 +108,13 @@ impl Desk {
             tracing::info!(channel = %self.channel, "landing again: {error}");
             tokio::time::sleep(PAUSE).await;
         }
-        self.queued.notify_waiters();
+        self.ground.queued.notify_waiters();
     }
 
     async fn land(&self, lease: Uuid, landings: &[(Flight, Landing)]) -> Result<(), StoreError> {
         let mut keys: Vec<&PointKey> = landings.iter().map(|(flight, _)| &flight.key).collect();
         keys.sort_unstable();
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let mut locked = points::lock_many(&mut transaction, &keys).await?;
         let ours = |point: &Point| point.lease.is_some_and(|held| held.id == lease);
@@ -133,7 +133,7 @@ impl Desk {
     /// # Errors
     /// The database's own.
     pub(super) async fn land_flown(&self) -> Result<usize, StoreError> {
-        let mut connection = self.pool.acquire().await?;
+        let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let flown = points::lock_flown(&mut transaction, &self.channel, FLOWN_AT_ONCE).await?;
         let mut by_lease: BTreeMap<Uuid, (Vec<Point>, Vec<(Flight, Landing)>)> = BTreeMap::new();

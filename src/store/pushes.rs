@@ -269,3 +269,35 @@ pub async fn observe_many(
         .await?;
     Ok(())
 }
+
+/// What was seen last of a point.
+#[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
+pub struct SeenPoint {
+    /// The observation's row.
+    pub id: i64,
+    /// What.
+    pub sku: String,
+    /// From where.
+    pub warehouse: String,
+    /// How many were shown; none where the channel did not list it.
+    pub observed_qty: Option<Qty>,
+    /// What it was compared with.
+    pub desired_qty: Option<Qty>,
+    /// The version of that.
+    pub compared_version: Option<i64>,
+    /// How it compares, in a word.
+    pub verdict: String,
+}
+
+/// What was seen last of each of a channel's points since an instant, by SKU and warehouse.
+///
+/// # Errors
+/// The database's own.
+pub async fn seen_since(
+    connection: &mut PgConnection,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<Vec<SeenPoint>, StoreError> {
+    let seen = sqlx::query_as(include_str!("observed_since.sql")).bind(channel.as_str()).bind(since);
+    Ok(seen.fetch_all(connection).await?)
+}

@@ -44,7 +44,7 @@ const PUSH: (&str, &[&str]) = ("stock_push", &["sku", "channel", "warehouse"]);
 const CONFIRMED: (&str, &[&str]) = ("stock_confirmed", &["sku", "channel", "warehouse"]);
 const LETTER: (&str, &[&str]) = ("dead_letter", &["id"]);
 
-const STATEMENTS: [Statement; 149] = [
+const STATEMENTS: [Statement; 150] = [
     statement(
         "audit_fates",
         "text, text[], text[], text[], text[], bigint[], timestamptz[]",
@@ -282,6 +282,7 @@ const STATEMENTS: [Statement; 149] = [
     statement("channels_checked", "text", &[]),
     statement("channels_gauges", "text", &[("publish_point", &["channel"])]),
     statement("channels_halt", "text, text", &[]),
+    statement("channels_is_reconciled", "text, timestamptz", &[]),
     statement("channels_load", "text", &[]),
     statement("channels_open", "text, bigint", &[]),
     statement("channels_reconciled", "text, timestamptz", &[]),
@@ -364,7 +365,7 @@ const SWEEPS: [Statement; 6] = [
 ];
 
 /// What the audit, reports and exports read whole, in plans that the planner chooses. Each table once: none is read again for every row of another.
-const AUDIT: [Statement; 30] = [
+const AUDIT: [Statement; 31] = [
     statement("audit_1_stock", "", &[]),
     statement("audit_2_reserved", "", &[]),
     statement("audit_2_parcels", "", &[]),
@@ -385,6 +386,7 @@ const AUDIT: [Statement; 30] = [
     statement("audit_9_money", "", &[]),
     statement("audit_stock", "", &[]),
     statement("channel_switch_status", "text[], text", &[]),
+    statement("observed_since", "text, timestamptz", &[]),
     statement("exported_desired", "text, bigint, bigint", &[]),
     statement("exported_lines", "", &[]),
     statement("exported_mappings", "", &[]),

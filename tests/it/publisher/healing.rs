@@ -1,6 +1,7 @@
 //! A hand in the marketplace's cabinet is found, written down and healed: down at once, up with care.
 
 use lastunit::config::ChannelKind;
+use serde_json::{Value, json};
 
 use super::{CHANNELS, Fair, Terms, address};
 use crate::support::{PATIENCE, wait_until};
@@ -70,7 +71,7 @@ async fn what_it_has_just_sold_is_not_sold_again() {
 async fn a_refused_order_of_the_channel_keeps_it_from_being_raised() {
     let (fair, _program) = fair().await;
     let shelf = address(ChannelKind::Ozon, 1, 10);
-    fair.shop.say("order.created.ozon", serde_json::json!({ "event_id": "bad", "order_ref": "bad", "lines": [] })).await;
+    fair.shop.say("order.created.ozon", json!({ "event_id": "bad", "order_ref": "bad", "lines": [] })).await;
     fair.shop.wait_for("DEAD", 1).await;
     fair.simulator.set(&shelf, 3);
     let before = fair.shop.number(HEALED).await;
@@ -79,4 +80,55 @@ async fn a_refused_order_of_the_channel_keeps_it_from_being_raised() {
     // Somebody sees to it.
     sqlx::query("UPDATE dead_letter SET resolved_at = now()").execute(&fair.shop.db).await.unwrap();
     fair.shows(&CHANNELS[..1], 10, 1, 5).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_is_read_on_demand_beside_a_running_program_and_without_one() {
+    let fair = Fair::open(Terms { reconcile_every_s: 86_400, grace_s: 3_600, ..Terms::default() }).await;
+    fair.warehouse("main", 1).await;
+    fair.item("A", 10).await;
+    fair.item("B", 11).await;
+    let mut program = fair.launch.ready(&["run"]).await;
+    fair.shop.count_many(&[("A", 5), ("B", 5)], "main").await;
+    fair.shows(&CHANNELS, 10, 1, 5).await;
+    fair.shows(&CHANNELS, 11, 1, 5).await;
+    fair.quiet().await;
+    let read = async |code| {
+        let ended = fair.launch.run(&["publisher", "reconcile", "ozon", "--json"]).await;
+        assert_eq!(ended.code, Some(code), "{}", ended.stderr);
+        serde_json::from_str::<Value>(&ended.stdout).unwrap()
+    };
+    let fine = json!({ "channel": "ozon", "points": 2, "verdicts": { "in_sync": 2 }, "differences": [] });
+    assert_eq!(read(0).await, fine);
+
+    // Nobody but us: what is too low is found, and left to whoever runs.
+    program.terminate().await;
+    fair.simulator.set(&address(ChannelKind::Ozon, 1, 11), 3);
+    let found = read(1).await;
+    assert_eq!(found["verdicts"], json!({ "drift": 1, "in_sync": 1 }));
+    let difference = &found["differences"][0];
+    let facts = ["sku", "warehouse", "verdict", "observed_qty", "desired_qty"].map(|field| difference[field].clone());
+    assert_eq!(facts, [json!("B"), json!("main"), json!("drift"), json!(3), json!(5)]);
+    assert_eq!(fair.launch.run(&["publisher", "reconcile", "nobody"]).await.code, Some(2));
+    fair.audit().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_channel_does_not_know_is_a_question_at_the_start_and_stops_nothing() {
+    let fair = Fair::open(Terms::default()).await;
+    fair.warehouse("main", 1).await;
+    fair.item("A", 10).await;
+    fair.map("GONE", "ozon", "999").await;
+    fair.map("GONE", "wb", "999").await;
+    let _program = fair.launch.ready(&["run"]).await;
+    fair.shop.count("A", "main", 5).await;
+    fair.shows(&CHANNELS, 10, 1, 5).await;
+    let asked = "SELECT count(*) FROM review_item WHERE kind = 'channel_check' AND subject ->> 'what' = 'item_unknown' AND detail LIKE '%GONE%'";
+    wait_until("both marketplaces to be checked", PATIENCE, async || fair.shop.number(asked).await == 2).await;
+    assert_eq!(fair.shop.number("SELECT count(*) FROM review_item").await, 2);
+    let ended = fair.launch.run(&["publisher", "check", "ozon"]).await;
+    assert_eq!(ended.code, Some(1));
+    assert!(ended.stdout.starts_with("GONE is mapped to \"999\", which the channel's catalogue does not have\n"), "{}", ended.stdout);
+    let pulled = fair.launch.run(&["publisher", "pull-map", "wb"]).await;
+    assert_eq!((pulled.code, pulled.stdout.as_str()), (Some(0), "sku,channel,external_id\nA,wb,10\n"));
 }

@@ -1,0 +1,1 @@
+SELECT coalesce(reconciled_at >= $2, false) FROM publish_channel WHERE channel = $1
