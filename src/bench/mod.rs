@@ -5,11 +5,13 @@
 //!
 //! - `naive`: the rate to compare with.
 //! - `load`: orders published, answers read.
+//! - `coalesce`: far more changes than a channel takes.
 //! - `life`: orders, then their payments, then their parcels.
 //! - `subject`: the program under test.
 //! - `statements`: how many SQL statements a batch takes, by PostgreSQL's own log.
 //! - `report`: the figures, as a table and as JSON.
 
+mod coalesce;
 mod life;
 mod load;
 mod naive;
@@ -91,6 +93,11 @@ pub async fn run(
     progress(&format!("a whole life: {} orders", extent.orders));
     report.life = Some(life::lead(&load, extent.orders).await.context("a whole life")?);
     subject.stop().await?;
+
+    progress(&format!("10,000 changes per second on 1,000 points of a channel, {} s", extent.seconds));
+    let stands = (&servers.postgres, servers.nats.url());
+    let coalesced = coalesce::measure(binaries, program, scratch.path(), (stands.0, &stands.1), extent.seconds).await;
+    report.coalesced = Some(coalesced.context("a channel")?);
 
     progress("statements per batch");
     for orders in [1, 500] {

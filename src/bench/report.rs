@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde_json::{Value, json};
 
+use super::coalesce::Coalesced;
 use super::life::Life;
 use super::load::Latency;
 use super::subject::Batches;
@@ -15,6 +16,7 @@ pub struct Report {
     pub(super) naive: Vec<(usize, f64)>,
     pub(super) rushes: Vec<(&'static str, f64, Batches)>,
     pub(super) life: Option<Life>,
+    pub(super) coalesced: Option<Coalesced>,
     pub(super) paces: Vec<Latency>,
     pub(super) statements: Vec<(usize, usize)>,
 }
@@ -39,6 +41,11 @@ impl Report {
             "life": self.life.map(|life| json!({
                 "orders_per_second": life.per_second().round(),
                 "stages": life.stages().map(|(name, rate)| json!({ "name": name, "per_second": rate.round() })),
+            })),
+            "channel": self.coalesced.map(|channel| json!({
+                "changes": channel.changes, "changes_per_second": channel.per_second().round(), "most_waiting": channel.waiting,
+                "most_rows": channel.rows, "calls": channel.calls, "points_sent": channel.sent,
+                "shown_after_ms": channel.shown_after.as_millis(),
             })),
             "latency": self.paces.iter().map(|latency| json!({
                 "orders_per_second": latency.per_second, "orders": latency.orders,
@@ -74,6 +81,13 @@ impl fmt::Display for Report {
             for (name, rate) in life.stages() {
                 writeln!(f, "{:<44} {rate:>12.0}", format!("    {name}, per second"))?;
             }
+        }
+        if let Some(channel) = &self.coalesced {
+            let name = format!("a channel: {:.0} changes/s on 1,000 points", channel.per_second());
+            let Coalesced { changes, waiting, rows, calls, sent, shown_after, .. } = channel;
+            writeln!(f, "\n{name}")?;
+            writeln!(f, "    {changes} changes, {sent} points sent in {calls} calls; at most {waiting} waiting, {rows} rows")?;
+            writeln!(f, "    all shown {} ms after the last", shown_after.as_millis())?;
         }
         writeln!(f, "\n{:<44} {:>12} {:>10} {:>12}", "published → answered, ms", "p50", "p99", "max")?;
         for latency in &self.paces {

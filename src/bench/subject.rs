@@ -43,6 +43,18 @@ impl Subject {
         database: &str,
         nats: &str,
     ) -> anyhow::Result<Self> {
+        Self::start_with(binaries, program, dir, database, nats, &[]).await
+    }
+
+    /// The same with settings of its own, as variables without their `LASTUNIT_`.
+    pub async fn start_with(
+        binaries: &Binaries,
+        program: &Path,
+        dir: &Path,
+        database: &str,
+        nats: &str,
+        settings: &[(&str, String)],
+    ) -> anyhow::Result<Self> {
         let dir = tempfile::Builder::new().prefix("subject-").tempdir_in(dir)?.keep();
         let stdout = dir.join("stdout");
         let mut command = binaries.leash.command(program, Signal::SIGKILL);
@@ -51,6 +63,7 @@ impl Subject {
             .env("DATABASE_URL", database)
             .env("NATS_URL", nats)
             .env("LASTUNIT_HTTP__LISTEN", "127.0.0.1:0")
+            .envs(settings.iter().map(|(key, value)| (format!("LASTUNIT_{key}"), value)))
             .current_dir(&dir)
             .stdin(Stdio::null())
             .stdout(File::create(&stdout)?)

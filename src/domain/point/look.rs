@@ -8,8 +8,8 @@ use crate::domain::{Qty, ReviewKind, Timestamp};
 /// How soon to look again at the earliest.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
 
-/// How often in a row nobody knew what became of it, while the channel can be read and does not show it. Then a person must look.
-const MAX_UNKNOWN: i32 = 5;
+/// How often in a row nobody knew what became of it, while the channel can be read and does not show it: an hour or two. Then a person must look.
+const MAX_UNKNOWN: i32 = 12;
 
 /// How what is shown compares with what was told last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -165,11 +165,11 @@ fn unknown_waits_for_a_look_and_no_longer_than_twice_the_timeout() {
 fn what_is_never_known_and_never_shown_goes_to_a_person() {
     let mut point = queued();
     let mut now = START;
-    for round in 1..=5 {
+    for round in 1..=12 {
         fly(&mut point, &Landing::Unknown("no word of it".into()), now);
         now = point.look_at.unwrap();
         let looked = point.look(&seen(0), now, &rhythm()).unwrap();
-        assert_eq!(looked.question.is_some(), round == 5, "round {round}");
+        assert_eq!(looked.question.is_some(), round == 12, "round {round}");
         now = point.due_at.unwrap_or(now);
     }
     assert!(point.parked.is_some() && point.due_at.is_none());
