@@ -99,9 +99,11 @@ pub(super) async fn measure(
 }
 
 async fn map(db: &PgPool) -> anyhow::Result<()> {
-    sqlx::query("INSERT INTO channel_warehouse_map (warehouse, channel, external_warehouse_id) VALUES ('main', 'shop', '1')")
-        .execute(db)
-        .await?;
+    sqlx::query(
+        "INSERT INTO channel_warehouse_map (warehouse, channel, external_warehouse_id) VALUES ('main', 'shop', '1')",
+    )
+    .execute(db)
+    .await?;
     let (skus, ids): (Vec<String>, Vec<String>) = (0..POINTS).map(|n| (sku(n), n.to_string())).unzip();
     sqlx::query("INSERT INTO channel_item_map (sku, channel, external_id) SELECT sku, 'shop', id FROM unnest($1::text[], $2::text[]) AS item (sku, id)")
         .bind(skus)
@@ -120,7 +122,10 @@ async fn publish(nats: &str, changes: usize) -> anyhow::Result<usize> {
         for change in first..(first + TOGETHER).min(changes) {
             let (n, version) = (change % POINTS, change / POINTS + 1);
             let available = figure(version);
-            let body = format!(r#"{{"sku":"{}","warehouse":"main","version":{version},"on_hand":{available},"reserved":0,"available":{available}}}"#, sku(n));
+            let body = format!(
+                r#"{{"sku":"{}","warehouse":"main","version":{version},"on_hand":{available},"reserved":0,"available":{available}}}"#,
+                sku(n)
+            );
             let subject = format!("{PREFIX}.stock.changed.main.{}", sku(n));
             acks.push(js.publish(subject, body.into()).await?);
         }
@@ -138,7 +143,9 @@ async fn watch(db: PgPool, done: CancellationToken) -> anyhow::Result<(i64, i64)
     let mut most = (0, 0);
     while !done.is_cancelled() {
         let (waiting, rows): (i64, i64) =
-            sqlx::query_as("SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FROM stock_push").fetch_one(&db).await?;
+            sqlx::query_as("SELECT count(*) FILTER (WHERE state = 'pending'), count(*) FROM stock_push")
+                .fetch_one(&db)
+                .await?;
         most = (most.0.max(waiting), most.1.max(rows));
         tokio::time::sleep(EVERY).await;
     }
@@ -148,7 +155,8 @@ async fn watch(db: PgPool, done: CancellationToken) -> anyhow::Result<(i64, i64)
 async fn all_shown(simulator: &Simulator, changes: usize) -> anyhow::Result<()> {
     let until = Instant::now() + PATIENCE;
     let newest = |n: usize| figure((changes - n - 1) / POINTS + 1);
-    let is_shown = |n: usize| simulator.shown(&Address::new(ChannelKind::Webhook, "1", &n.to_string())) == Some(newest(n));
+    let is_shown =
+        |n: usize| simulator.shown(&Address::new(ChannelKind::Webhook, "1", &n.to_string())) == Some(newest(n));
     while !(0..POINTS).all(is_shown) {
         if Instant::now() > until {
             bail!("not every point showed its newest figures");

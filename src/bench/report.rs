@@ -86,7 +86,10 @@ impl fmt::Display for Report {
             let name = format!("a channel: {:.0} changes/s on 1,000 points", channel.per_second());
             let Coalesced { changes, waiting, rows, calls, sent, shown_after, .. } = channel;
             writeln!(f, "\n{name}")?;
-            writeln!(f, "    {changes} changes, {sent} points sent in {calls} calls; at most {waiting} waiting, {rows} rows")?;
+            writeln!(
+                f,
+                "    {changes} changes, {sent} points sent in {calls} calls; at most {waiting} waiting, {rows} rows"
+            )?;
             writeln!(f, "    all shown {} ms after the last", shown_after.as_millis())?;
         }
         writeln!(f, "\n{:<44} {:>12} {:>10} {:>12}", "published → answered, ms", "p50", "p99", "max")?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
-use sqlx::PgConnection;
+use sqlx::{Connection as _, PgConnection};
 use tokio::time::{Instant, sleep};
 
 use super::market::{self, PullMap};
@@ -76,8 +76,12 @@ async fn pause(asks: &Named, settings: &Settings) -> Result<Exit, Stop> {
     let pool = database::open(&settings.database).await?;
     let paused = async {
         let mut connection = pool.acquire().await?;
-        let at = channel_switch::pause(&mut connection, &asks.channel, channel.safety_stock.into()).await?;
-        Ok((at, landed(&mut connection, &asks.channel, channel).await?))
+        // Nothing takes off while the pause is being written: what is counted here is all there is.
+        let mut transaction = connection.begin().await?;
+        let at = channel_switch::pause(&mut transaction, &asks.channel, channel.safety_stock.into()).await?;
+        let flying = channel_switch::flying(&mut transaction, &asks.channel).await?;
+        transaction.commit().await?;
+        Ok((at, landed(&mut connection, &asks.channel, channel, flying).await?))
     };
     let (at, Landed { ended, left }) = paused.await.map_err(database::stop)?;
     if asks.json {
@@ -97,17 +101,19 @@ struct Landed {
 }
 
 /// Waits for what is on its way to a channel, for no longer than a lease lives: three times the channel's timeout.
-async fn landed(connection: &mut PgConnection, name: &str, channel: &ChannelSettings) -> Result<Landed, StoreError> {
+async fn landed(
+    connection: &mut PgConnection,
+    name: &str,
+    channel: &ChannelSettings,
+    flying: i64,
+) -> Result<Landed, StoreError> {
     let until = Instant::now() + 3 * Duration::from_secs(channel.timeout_s);
-    let mut most = 0;
-    loop {
-        let left = channel_switch::flying(connection, name).await?;
-        most = most.max(left);
-        if left == 0 || Instant::now() >= until {
-            return Ok(Landed { ended: most - left, left });
-        }
+    let mut left = flying;
+    while left > 0 && Instant::now() < until {
         sleep(EVERY).await;
+        left = channel_switch::flying(connection, name).await?;
     }
+    Ok(Landed { ended: flying - left, left })
 }
 
 async fn resume(asks: &Named, settings: &Settings) -> Result<Exit, Stop> {

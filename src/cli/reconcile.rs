@@ -93,7 +93,9 @@ fn report(asks: &Named, seen: &[SeenPoint]) -> Result<Exit, Stop> {
             })
         };
         let differences: Vec<_> = seen.iter().filter(differs).map(difference).collect();
-        print::document(&json!({ "channel": asks.channel, "points": seen.len(), "verdicts": verdicts, "differences": differences }))?;
+        print::document(
+            &json!({ "channel": asks.channel, "points": seen.len(), "verdicts": verdicts, "differences": differences }),
+        )?;
     } else {
         for point in seen.iter().filter(differs) {
             print::line(point.says())?;

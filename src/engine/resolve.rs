@@ -89,7 +89,9 @@ async fn mark(
     let at = clock::now(&mut transaction).await?;
     let resolved = review_answers::resolve_many(&mut transaction, std::slice::from_ref(answer), at).await?;
     tell_resolved(&mut transaction, &resolved, at).await?;
-    parked.iter_mut().for_each(|point| point.unpark(at));
+    for point in &mut parked {
+        point.unpark(at);
+    }
     points::write_many(&mut transaction, &parked.iter().collect::<Vec<_>>()).await?;
     let pending: Vec<_> =
         parked.iter().map(|point| (&point.key, point.newest_version, PushState::Pending, None)).collect();

@@ -159,7 +159,8 @@ pub(super) fn questions(channel: &Channel, findings: &[CheckFinding]) -> Vec<Rev
     }
     let question = |(word, said): (&str, Vec<String>)| {
         let beyond = said.len().saturating_sub(NAMED);
-        let more = if beyond > 0 { format!("; and {beyond} more: lastunit publisher check {channel}") } else { String::new() };
+        let more =
+            if beyond > 0 { format!("; and {beyond} more: lastunit publisher check {channel}") } else { String::new() };
         Review {
             kind: ReviewKind::ChannelCheck,
             subject: ReviewSubject::Channel(channel.clone(), word.to_owned()),
@@ -294,13 +295,20 @@ mod tests {
     #[test]
     fn many_findings_of_a_kind_are_one_question() {
         let channel = Channel::new("ozon").unwrap();
-        let unknown = |n: usize| CheckFinding::ItemUnknown { sku: Sku::new(&format!("S{n}")).unwrap(), external_id: n.to_string() };
+        let unknown = |n: usize| CheckFinding::ItemUnknown {
+            sku: Sku::new(&format!("S{n}")).unwrap(),
+            external_id: n.to_string(),
+        };
         let findings: Vec<_> = (0..7).map(unknown).chain([CheckFinding::KeyEnded { at: NOW }]).collect();
         let questions = questions(&channel, &findings);
         let said: Vec<_> = questions.iter().map(|question| (&question.subject, question.detail.as_str())).collect();
         let subject = |word: &str| ReviewSubject::Channel(channel.clone(), word.to_owned());
         assert_eq!(said[0].0, &subject("item_unknown"));
-        assert!(said[0].1.starts_with("ozon: S0 is mapped to \"0\"") && said[0].1.contains("and 2 more"), "{}", said[0].1);
+        assert!(
+            said[0].1.starts_with("ozon: S0 is mapped to \"0\"") && said[0].1.contains("and 2 more"),
+            "{}",
+            said[0].1
+        );
         assert_eq!(said[1], (&subject("key_ended"), "ozon: the key ended at 2027-01-01T12:00:00Z"));
         assert_eq!(said.len(), 2);
     }

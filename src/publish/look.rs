@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use sqlx::Connection as _;
+use sqlx::{Connection as _, PgConnection};
 
 use super::desk::Desk;
 use super::marketplace::ReadFault;
 use super::push::question;
 use super::unprocessed::has_unprocessed;
-use crate::domain::{Looked, Point, PointKey, PushState, Qty, Review, Seen, Verdict};
+use crate::domain::{Looked, Point, PointKey, PushState, Qty, Review, Seen, Timestamp, Verdict};
 use crate::engine::tell_reviews;
 use crate::ops::metrics as names;
 use crate::store::points::Shown;
@@ -69,7 +69,8 @@ impl Desk {
             let limit = i64::try_from(reads.max_batch).unwrap_or(i64::MAX);
             loop {
                 let page =
-                    points::shown_after(&mut *self.ground.pool.acquire().await?, &self.channel, after.as_ref(), limit).await?;
+                    points::shown_after(&mut *self.ground.pool.acquire().await?, &self.channel, after.as_ref(), limit)
+                        .await?;
                 let Some(last) = page.last() else { break };
                 after = Some(last.address.clone());
                 for shown in parted(page) {
@@ -86,52 +87,68 @@ impl Desk {
     async fn look_at(&self, shown: Vec<Shown>) -> Result<Vec<Looked>, LookFault> {
         let Some(first) = shown.first() else { return Ok(Vec::new()) };
         let ids: Vec<String> = shown.iter().map(|shown| shown.address.external_id.clone()).collect();
-        let seen = self.market.observe(&first.address.external_warehouse_id, &ids).await;
-        if let Err(ReadFault::Halted(why)) = &seen {
+        let listed = self.market.observe(&first.address.external_warehouse_id, &ids).await;
+        if let Err(ReadFault::Halted(why)) = &listed {
             channels::halt(&mut *self.ground.pool.acquire().await?, &self.channel, why).await?;
         }
-        let seen: HashMap<&PointKey, (i64, Option<Qty>)> =
-            shown.iter().zip(seen?).map(|(shown, qty)| (&shown.key, (shown.flights, qty))).collect();
+        let mut read: Vec<(Shown, Option<Qty>)> = shown.into_iter().zip(listed?).collect();
+        read.sort_unstable_by(|(one, _), (other, _)| one.key.cmp(&other.key));
         // Asked after the reading: what was sold there before it is on its way here by now, or not yet said.
-        let orders = has_unprocessed(&self.ground.jetstream, &self.ground.topology, &self.channel).await;
-        let orders = orders.unwrap_or_else(|error| {
-            tracing::warn!(channel = %self.channel, error = %error, "nobody knows whether orders are on their way; nothing is raised");
-            true
-        });
-        let mut keys: Vec<&PointKey> = seen.keys().copied().collect();
-        keys.sort_unstable();
+        let on_their_way = self.orders_on_their_way().await;
 
         let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
-        let mut locked = points::lock_many(&mut transaction, &keys).await?;
-        locked.retain(|point| {
-            point.lease.is_none() && seen.get(&point.key).is_some_and(|(flights, _)| *flights == point.flights)
-        });
-        let beside = pushes::beside(&mut transaction, &keys).await?;
-        let refused = channels::has_refused_orders(&mut transaction, &self.channel).await?;
-        let now = clock::now(&mut transaction).await?;
-        let mut judged: Vec<(&PointKey, Option<Qty>, Looked)> = Vec::with_capacity(locked.len());
-        for point in &mut locked {
-            let Some((_, qty)) = seen.get_key_value(&point.key).map(|(key, (_, qty))| (key, *qty)) else { continue };
-            let beside = beside.get(&point.key.stock()).copied().unwrap_or_default();
-            let more_sold = orders || refused || beside.behind;
-            let seen_here = Seen { qty, confirmed_version: beside.confirmed_version, more_sold };
-            let looked = point.look(&seen_here, now, &self.rhythm);
-            let key = seen.get_key_value(&point.key).map(|(key, _)| *key);
-            judged.extend(key.zip(looked).map(|(key, looked)| (key, qty, looked)));
-        }
-        points::write_many(&mut transaction, &locked.iter().collect::<Vec<&Point>>()).await?;
-        self.note(&mut transaction, &judged, now).await?;
+        let judged = self.judge(&mut transaction, &read, on_their_way).await?;
         transaction.commit().await?;
         self.ground.queued.notify_waiters();
+        Ok(judged)
+    }
+
+    async fn orders_on_their_way(&self) -> bool {
+        let asked = has_unprocessed(&self.ground.jetstream, &self.ground.topology, &self.channel).await;
+        asked.unwrap_or_else(|error| {
+            let channel = &self.channel;
+            tracing::warn!(%channel, %error, "nobody knows whether orders are on their way; nothing is raised");
+            true
+        })
+    }
+
+    /// Judges what was read, in order of key, of points that nothing was sent to since, and notes what follows.
+    async fn judge(
+        &self,
+        transaction: &mut PgConnection,
+        read: &[(Shown, Option<Qty>)],
+        on_their_way: bool,
+    ) -> Result<Vec<Looked>, StoreError> {
+        let keys: Vec<&PointKey> = read.iter().map(|(shown, _)| &shown.key).collect();
+        let listed: HashMap<&PointKey, (i64, Option<Qty>)> =
+            read.iter().map(|(shown, qty)| (&shown.key, (shown.flights, *qty))).collect();
+        let mut locked = points::lock_many(transaction, &keys).await?;
+        let is_as_read = |point: &Point| {
+            point.lease.is_none() && listed.get(&point.key).is_some_and(|(flights, _)| *flights == point.flights)
+        };
+        locked.retain(is_as_read);
+        let beside = pushes::beside(transaction, &keys).await?;
+        let refused = channels::has_refused_orders(transaction, &self.channel).await?;
+        let now = clock::now(transaction).await?;
+        let mut judged = Vec::with_capacity(locked.len());
+        for point in &mut locked {
+            let qty = listed.get(&point.key).and_then(|(_, qty)| *qty);
+            let beside = beside.get(&point.key.stock()).copied().unwrap_or_default();
+            let more_sold = on_their_way || refused || beside.behind;
+            let seen = Seen { qty, confirmed_version: beside.confirmed_version, more_sold };
+            judged.extend(point.look(&seen, now, &self.rhythm).map(|looked| (point.key.clone(), qty, looked)));
+        }
+        points::write_many(transaction, &locked.iter().collect::<Vec<&Point>>()).await?;
+        self.note(transaction, &judged, now).await?;
         Ok(judged.into_iter().map(|(.., looked)| looked).collect())
     }
 
     async fn note(
         &self,
-        transaction: &mut sqlx::PgConnection,
-        judged: &[(&PointKey, Option<Qty>, Looked)],
-        now: crate::domain::Timestamp,
+        transaction: &mut PgConnection,
+        judged: &[(PointKey, Option<Qty>, Looked)],
+        now: Timestamp,
     ) -> Result<(), StoreError> {
         let observations: Vec<Observation<'_>> = judged
             .iter()
@@ -146,7 +163,7 @@ impl Desk {
         pushes::observe_many(transaction, &self.channel, &observations, now).await?;
         let marked: Vec<(&PointKey, i64, PushState, Option<String>)> = judged
             .iter()
-            .filter_map(|(key, qty, looked)| Some((*key, looked.told.version, looked.state?, error(*qty, looked))))
+            .filter_map(|(key, qty, looked)| Some((key, looked.told.version, looked.state?, error(*qty, looked))))
             .collect();
         let marked: Vec<_> =
             marked.iter().map(|(key, version, state, error)| (*key, *version, *state, error.as_deref())).collect();
@@ -154,7 +171,7 @@ impl Desk {
         let confirmed: Vec<(&PointKey, i64, Qty)> = judged
             .iter()
             .filter(|(.., looked)| looked.verdict == Verdict::InSync)
-            .map(|(key, _, looked)| (*key, looked.told.version, looked.told.qty))
+            .map(|(key, _, looked)| (key, looked.told.version, looked.told.qty))
             .collect();
         pushes::confirm_many(transaction, &confirmed, now).await?;
         let questions: Vec<Review> =

@@ -136,15 +136,16 @@ impl Desk {
         let mut connection = self.ground.pool.acquire().await?;
         let mut transaction = connection.begin().await?;
         let flown = points::lock_flown(&mut transaction, &self.channel, FLOWN_AT_ONCE).await?;
-        let mut by_lease: BTreeMap<Uuid, (Vec<Point>, Vec<(Flight, Landing)>)> = BTreeMap::new();
         let count = flown.len();
+        let mut calls: BTreeMap<Uuid, Vec<(Point, Flight)>> = BTreeMap::new();
         for (point, flight) in flown {
             let Some(lease) = point.lease else { continue };
-            let (points, landings) = by_lease.entry(lease.id).or_default();
-            points.push(point);
-            landings.push((flight, Landing::Unknown("whoever sent it did not see its end".to_owned())));
+            calls.entry(lease.id).or_default().push((point, flight));
         }
-        for (lease, (mut points, landings)) in by_lease {
+        for (lease, call) in calls {
+            let (mut points, flights): (Vec<Point>, Vec<Flight>) = call.into_iter().unzip();
+            let unseen = || Landing::Unknown("whoever sent it did not see its end".to_owned());
+            let landings: Vec<_> = flights.into_iter().map(|flight| (flight, unseen())).collect();
             self.write_landed(&mut transaction, lease, &mut points, &landings).await?;
         }
         transaction.commit().await?;

@@ -114,7 +114,11 @@ pub async fn ask_to_reconcile(
 ///
 /// # Errors
 /// The database's own.
-pub async fn is_reconciled(connection: &mut PgConnection, channel: &Channel, since: Timestamp) -> Result<bool, StoreError> {
+pub async fn is_reconciled(
+    connection: &mut PgConnection,
+    channel: &Channel,
+    since: Timestamp,
+) -> Result<bool, StoreError> {
     let reconciled = sqlx::query_scalar(include_str!("channels_is_reconciled.sql")).bind(channel.as_str()).bind(since);
     Ok(reconciled.fetch_optional(connection).await?.unwrap_or(false))
 }

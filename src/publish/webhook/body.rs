@@ -110,9 +110,12 @@ mod tests {
         let (a, b) = (item("A", 5, 7), item("B", 0, 3));
         assert_eq!(of(&[a.clone(), b.clone()]), of(&[b.clone(), a.clone()]));
         let again = Item { repeats: 1, ..a.clone() };
-        for other in
-            [vec![a.clone()], vec![item("A", 5, 8), b.clone()], vec![item("A", 4, 7), b.clone()], vec![again, b.clone()]]
-        {
+        for other in [
+            vec![a.clone()],
+            vec![item("A", 5, 8), b.clone()],
+            vec![item("A", 4, 7), b.clone()],
+            vec![again, b.clone()],
+        ] {
             assert_ne!(of(&[a.clone(), b.clone()]), of(&other));
         }
         assert_ne!(of(std::slice::from_ref(&a)), id("other", &[a]));

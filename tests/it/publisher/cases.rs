@@ -48,7 +48,8 @@ async fn a_marketplace_that_accepts_and_never_shows_is_seen_through_and_a_person
     assert_eq!(fair.shop.number(beside).await, 3);
     assert_eq!(fair.shop.number("SELECT count(*) FROM stock_push WHERE state = 'needs_review'").await, 3);
     // Each time before it was told again, and before the question; it is looked at after that too.
-    let seen = "SELECT count(*) FROM stock_observation WHERE verdict = 'drift' AND observed_qty = 5 AND desired_qty = 0";
+    let seen =
+        "SELECT count(*) FROM stock_observation WHERE verdict = 'drift' AND observed_qty = 5 AND desired_qty = 0";
     assert!(fair.shop.number(seen).await >= 12);
 
     fair.simulator.disarm();
@@ -77,9 +78,15 @@ async fn a_throttled_or_dead_channel_delays_no_other() {
     assert_eq!(fair.simulator.told(&ozon), [5]);
     assert!(fair.shop.number("SELECT count(*) FROM push_attempt WHERE channel = 'ozon' AND qty > 5").await <= 1);
     // A channel that takes what it is told and never says so is read: nothing is taken for accepted.
-    assert_eq!(fair.shop.number("SELECT count(*) FROM push_attempt WHERE channel = 'wb' AND qty > 5 AND outcome = 'accepted'").await, 0);
+    assert_eq!(
+        fair.shop
+            .number("SELECT count(*) FROM push_attempt WHERE channel = 'wb' AND qty > 5 AND outcome = 'accepted'")
+            .await,
+        0
+    );
     fair.simulator.disarm();
-    wait_until("the slow one to show the newest", PATIENCE, async || fair.simulator.shown(&wildberries) == Some(29)).await;
+    wait_until("the slow one to show the newest", PATIENCE, async || fair.simulator.shown(&wildberries) == Some(29))
+        .await;
     fair.audit().await;
 }
 
@@ -105,17 +112,22 @@ async fn who_corrects_every_correction_is_not_fought_for_ever() {
 async fn what_a_list_leaves_out_is_zero_only_where_zero_was_told() {
     let (fair, _program) = one_item(Terms::default(), 0).await;
     fair.simulator.hide_zeros(true);
-    let listed = "SELECT count(DISTINCT channel) FROM stock_observation WHERE observed_qty IS NULL AND verdict = $$in_sync$$";
+    let listed =
+        "SELECT count(DISTINCT channel) FROM stock_observation WHERE observed_qty IS NULL AND verdict = $$in_sync$$";
     wait_until("marketplaces to be read", PATIENCE, async || fair.shop.number(listed).await == 2).await;
     // A receiver of webhooks has no such custom.
-    let absent = "SELECT count(*) FROM stock_observation WHERE channel = 'site' AND verdict = 'absent' AND observed_qty IS NULL";
+    let absent =
+        "SELECT count(*) FROM stock_observation WHERE channel = 'site' AND verdict = 'absent' AND observed_qty IS NULL";
     wait_until("the receiver to be read", PATIENCE, async || fair.shop.number(absent).await > 0).await;
-    assert_eq!(fair.shop.number("SELECT count(*) FROM stock_observation WHERE channel <> 'site' AND verdict = 'absent'").await, 0);
+    assert_eq!(
+        fair.shop.number("SELECT count(*) FROM stock_observation WHERE channel <> 'site' AND verdict = 'absent'").await,
+        0
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_item_is_told_no_more_often_than_the_channel_takes_it_and_always_the_newest() {
-    let (fair, _program) = one_item(Terms { min_interval_s: 1, ..Terms::default() }, 50).await;
+    let (fair, _program) = one_item(Terms { min_interval: 1, ..Terms::default() }, 50).await;
     for units in (10..50).rev() {
         fair.shop.count("A", "main", units).await;
     }
@@ -127,7 +139,8 @@ async fn an_item_is_told_no_more_often_than_the_channel_takes_it_and_always_the_
         ) AS step WHERE apart < interval '1 second'";
     assert_eq!(fair.shop.number(early).await, 0);
     // What came in between was never sent, and is not kept.
-    let kept = "SELECT max(rows) FROM (SELECT count(*) AS rows FROM stock_push WHERE attempts = 0 GROUP BY channel) AS kept";
+    let kept =
+        "SELECT max(rows) FROM (SELECT count(*) AS rows FROM stock_push WHERE attempts = 0 GROUP BY channel) AS kept";
     assert!(fair.shop.number(kept).await <= 1);
     fair.audit().await;
 }

@@ -55,7 +55,10 @@ async fn what_it_has_just_sold_is_not_sold_again() {
     let before = fair.shop.number(HEALED).await;
     let ripe = "SELECT count(*) FROM stock_observation WHERE channel = 'ozon' AND sku = 'A' AND verdict = 'drift'
         AND at > (SELECT min(at) + interval '3 seconds' FROM stock_observation WHERE channel = 'ozon' AND sku = 'A' AND verdict = 'drift')";
-    wait_until("the difference to be seen again and again, well apart", PATIENCE, async || fair.shop.number(ripe).await >= 3).await;
+    wait_until("the difference to be seen again and again, well apart", PATIENCE, async || {
+        fair.shop.number(ripe).await >= 3
+    })
+    .await;
     assert_eq!(fair.shop.number(HEALED).await, before, "nothing was raised");
     assert_eq!(fair.simulator.shown(&shelf), Some(3));
 
@@ -75,7 +78,8 @@ async fn a_refused_order_of_the_channel_keeps_it_from_being_raised() {
     fair.shop.wait_for("DEAD", 1).await;
     fair.simulator.set(&shelf, 3);
     let before = fair.shop.number(HEALED).await;
-    wait_until("the difference to be seen again and again", PATIENCE, async || fair.shop.number(DRIFTS).await >= 5).await;
+    wait_until("the difference to be seen again and again", PATIENCE, async || fair.shop.number(DRIFTS).await >= 5)
+        .await;
     assert_eq!((fair.simulator.shown(&shelf), fair.shop.number(HEALED).await), (Some(3), before));
     // Somebody sees to it.
     sqlx::query("UPDATE dead_letter SET resolved_at = now()").execute(&fair.shop.db).await.unwrap();
@@ -84,7 +88,7 @@ async fn a_refused_order_of_the_channel_keeps_it_from_being_raised() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_is_read_on_demand_beside_a_running_program_and_without_one() {
-    let fair = Fair::open(Terms { reconcile_every_s: 86_400, grace_s: 3_600, ..Terms::default() }).await;
+    let fair = Fair::open(Terms { reconcile_every: 86_400, grace: 3_600, ..Terms::default() }).await;
     fair.warehouse("main", 1).await;
     fair.item("A", 10).await;
     fair.item("B", 11).await;
@@ -128,7 +132,11 @@ async fn what_the_channel_does_not_know_is_a_question_at_the_start_and_stops_not
     assert_eq!(fair.shop.number("SELECT count(*) FROM review_item").await, 2);
     let ended = fair.launch.run(&["publisher", "check", "ozon"]).await;
     assert_eq!(ended.code, Some(1));
-    assert!(ended.stdout.starts_with("GONE is mapped to \"999\", which the channel's catalogue does not have\n"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.starts_with("GONE is mapped to \"999\", which the channel's catalogue does not have\n"),
+        "{}",
+        ended.stdout
+    );
     let pulled = fair.launch.run(&["publisher", "pull-map", "wb"]).await;
     assert_eq!((pulled.code, pulled.stdout.as_str()), (Some(0), "sku,channel,external_id\nA,wb,10\n"));
 }

@@ -1,7 +1,7 @@
 //! kill -9 in the middle of a call: no point is lost, and none is told an older number last.
 
 use super::{CHANNELS, Fair, Terms, address};
-use crate::support::{Program, PATIENCE, wait_until};
+use crate::support::{PATIENCE, Program, wait_until};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whatever_it_was_doing_every_point_shows_the_newest_in_the_end() {
@@ -12,7 +12,8 @@ async fn whatever_it_was_doing_every_point_shows_the_newest_in_the_end() {
         for (n, (sku, _)) in skus.iter().enumerate() {
             fair.item(sku, 100 + n).await;
         }
-        let mut doomed: Program = fair.launch.clone().env("FAILPOINTS", format!("{point}=1*return")).ready(&["run"]).await;
+        let mut doomed: Program =
+            fair.launch.clone().env("FAILPOINTS", format!("{point}=1*return")).ready(&["run"]).await;
         fair.shop.count_many(&skus, "main").await;
         doomed.wait(PATIENCE).await;
         let left = "SELECT count(*) FROM publish_point WHERE lease IS NOT NULL";
@@ -31,7 +32,10 @@ async fn whatever_it_was_doing_every_point_shows_the_newest_in_the_end() {
                 assert!(told.is_sorted_by(|earlier, later| earlier >= later), "{point}: {told:?}");
             }
         }
-        assert_eq!(fair.shop.number("SELECT count(*) FROM stock_push WHERE state IN ('pending', 'sending', 'unknown')").await, 0);
+        assert_eq!(
+            fair.shop.number("SELECT count(*) FROM stock_push WHERE state IN ('pending', 'sending', 'unknown')").await,
+            0
+        );
         wait_until("what nobody saw the end of to be known as that", PATIENCE, async || {
             fair.shop.number("SELECT count(*) FROM push_attempt WHERE ended_at IS NULL").await == 0
         })

@@ -31,22 +31,22 @@ struct Fair {
     launch: Launch,
 }
 
-/// What tests may have otherwise.
+/// What tests may have otherwise, in seconds.
 #[derive(Clone, Copy)]
 struct Terms {
-    /// Seconds between two reads of everything.
-    reconcile_every_s: u64,
-    /// Seconds that what was accepted may take to show.
-    grace_s: u64,
-    /// Seconds that a request may take.
-    timeout_s: u64,
-    /// Seconds between two changes of one item: so the channels are told, and so Ozon insists.
-    min_interval_s: u64,
+    /// Between two reads of everything.
+    reconcile_every: u64,
+    /// That what was accepted may take to show.
+    grace: u64,
+    /// That a request may take.
+    timeout: u64,
+    /// Between two changes of one item: so the channels are told, and so Ozon insists.
+    min_interval: u64,
 }
 
 impl Default for Terms {
     fn default() -> Self {
-        Self { reconcile_every_s: 1, grace_s: 1, timeout_s: 1, min_interval_s: 0 }
+        Self { reconcile_every: 1, grace: 1, timeout: 1, min_interval: 0 }
     }
 }
 
@@ -59,7 +59,7 @@ impl Fair {
     async fn open_on(ground: Ground, terms: Terms) -> Self {
         let shop = Shop::open(&ground).await;
         // What is told a second apart may arrive a little closer.
-        let pace = Pace { ozon_interval: Duration::from_secs(terms.min_interval_s) * 4 / 5, has_rates: false };
+        let pace = Pace { ozon_interval: Duration::from_secs(terms.min_interval) * 4 / 5, has_rates: false };
         let simulator = Simulator::start(pace).await.unwrap();
         let mut launch = Launch::impatient(&ground);
         for (name, kind) in CHANNELS {
@@ -134,7 +134,8 @@ impl Fair {
     }
 
     async fn order(&self, id: &str, channel: &str, sku: &str, qty: i64) {
-        let body = json!({ "event_id": id, "order_ref": id, "payment": "prepaid", "lines": [{ "sku": sku, "qty": qty }] });
+        let body =
+            json!({ "event_id": id, "order_ref": id, "payment": "prepaid", "lines": [{ "sku": sku, "qty": qty }] });
         self.shop.say(&format!("order.created.{channel}"), body).await;
     }
 }
@@ -145,22 +146,26 @@ fn address(kind: ChannelKind, warehouse: usize, item: usize) -> Address {
 
 /// The settings as a user has them: a file, and secrets in variables.
 fn with_channel(launch: Launch, name: &str, settings: &ChannelSettings, terms: Terms) -> Launch {
-    let Terms { reconcile_every_s, grace_s, timeout_s, min_interval_s } = terms;
+    let Terms { reconcile_every, grace, timeout, min_interval } = terms;
     let kind = match settings.kind {
         ChannelKind::Ozon => "ozon",
         ChannelKind::Wildberries => "wildberries",
         ChannelKind::Webhook => "webhook",
     };
     let mut toml = format!(
-        "[channels.{name}]\nkind = \"{kind}\"\nreconcile_every_s = {reconcile_every_s}\ngrace_s = {grace_s}\ntimeout_s = {timeout_s}\nmin_interval_s = {min_interval_s}\n"
+        "[channels.{name}]\nkind = \"{kind}\"\nreconcile_every_s = {reconcile_every}\ngrace_s = {grace}\ntimeout_s = {timeout}\nmin_interval_s = {min_interval}\n"
     );
-    let urls = [("base_url", &settings.base_url), ("client_id", &settings.client_id), ("observe_url", &settings.observe_url)];
+    let urls =
+        [("base_url", &settings.base_url), ("client_id", &settings.client_id), ("observe_url", &settings.observe_url)];
     for (key, value) in urls {
         toml += &value.as_ref().map_or_else(String::new, |value| format!("{key} = \"{value}\"\n"));
     }
     let secret = |secret: &Option<SecretString>| secret.as_ref().map(|secret| secret.expose_secret().to_owned());
-    let secrets =
-        [("API_KEY", secret(&settings.api_key)), ("TOKEN", secret(&settings.token)), ("SECRET", secret(&settings.secret))];
+    let secrets = [
+        ("API_KEY", secret(&settings.api_key)),
+        ("TOKEN", secret(&settings.token)),
+        ("SECRET", secret(&settings.secret)),
+    ];
     let launch = launch.config(&toml);
     let name = name.to_uppercase();
     secrets.into_iter().fold(launch, |launch, (key, value)| match value {

@@ -56,7 +56,10 @@ async fn a_safety_stock_is_kept_back_and_another_one_tells_the_rows_again() {
     fair.shows(&CHANNELS[1..2], 10, 1, 3).await;
     fair.quiet().await;
     // The map's own number wins, also a 0, and they are never added.
-    sqlx::query("UPDATE channel_warehouse_map SET safety_stock = 0 WHERE channel = 'wb'").execute(&fair.shop.db).await.unwrap();
+    sqlx::query("UPDATE channel_warehouse_map SET safety_stock = 0 WHERE channel = 'wb'")
+        .execute(&fair.shop.db)
+        .await
+        .unwrap();
     fair.shop.count("A", "main", 4).await;
     fair.shows(&CHANNELS, 10, 1, 4).await;
     fair.quiet().await;

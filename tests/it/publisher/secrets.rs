@@ -26,7 +26,15 @@ async fn neither_logs_nor_errors_nor_processes_show_a_secret() {
     let loud = fair.launch.clone().env("RUST_LOG", "trace");
     let program = loud.ready(&["run"]).await;
     for (_, kind) in CHANNELS {
-        for fault in [Fault::Banned, Fault::Status(500), Fault::Status(400), Fault::HalfBody, Fault::Cut, Fault::Throttled(Some(1)), Fault::Refused("X")] {
+        for fault in [
+            Fault::Banned,
+            Fault::Status(500),
+            Fault::Status(400),
+            Fault::HalfBody,
+            Fault::Cut,
+            Fault::Throttled(Some(1)),
+            Fault::Refused("X"),
+        ] {
             fair.simulator.arm(kind, fault);
         }
         fair.simulator.arm_read(kind, Fault::Status(401));
@@ -40,7 +48,14 @@ async fn neither_logs_nor_errors_nor_processes_show_a_secret() {
     }
     let command = fs::read(format!("/proc/{}/cmdline", program.pid())).unwrap();
     assert!(!shown(&String::from_utf8_lossy(&command)));
-    for args in [&["config", "show"][..], &["config", "check"], &["publisher", "status"], &["publisher", "check", "ozon"], &["publisher", "check", "wb"], &["reviews", "list", "--json"]] {
+    for args in [
+        &["config", "show"][..],
+        &["config", "check"],
+        &["publisher", "status"],
+        &["publisher", "check", "ozon"],
+        &["publisher", "check", "wb"],
+        &["reviews", "list", "--json"],
+    ] {
         let ended = loud.run(args).await;
         assert!(!shown(&ended.stdout) && !shown(&ended.stderr), "{args:?}");
     }

@@ -43,7 +43,10 @@ async fn a_key_that_is_not_taken_halts_its_channel_until_somebody_says_so() {
     fair.shows(&CHANNELS[1..], 10, 1, 5).await;
     let halted = "SELECT count(*) FROM publish_channel WHERE halted_until > now() AND channel = 'ozon'";
     wait_until("the channel to be halted", PATIENCE, async || fair.shop.number(halted).await == 1).await;
-    assert_eq!(fair.shop.number("SELECT count(*) FROM stock_push WHERE channel = 'ozon' AND state = 'pending'").await, 1);
+    assert_eq!(
+        fair.shop.number("SELECT count(*) FROM stock_push WHERE channel = 'ozon' AND state = 'pending'").await,
+        1
+    );
     assert_eq!(program.get("/readyz").await.0, 200);
     assert_eq!(fair.launch.run(&["publisher", "resume", "ozon"]).await.code, Some(0));
     fair.shows(&CHANNELS, 10, 1, 5).await;
@@ -53,7 +56,7 @@ async fn a_key_that_is_not_taken_halts_its_channel_until_somebody_says_so() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_in_flight_at_the_end_lands_first() {
-    let fair = Fair::open(Terms { timeout_s: 5, ..Terms::default() }).await;
+    let fair = Fair::open(Terms { timeout: 5, ..Terms::default() }).await;
     fair.warehouse("main", 1).await;
     fair.item("A", 10).await;
     let mut program = fair.launch.ready(&["run"]).await;
@@ -63,6 +66,9 @@ async fn what_is_in_flight_at_the_end_lands_first() {
     wait_until("it to be in flight", PATIENCE, async || fair.shop.number(flying).await == 1).await;
     program.terminate().await;
     assert_eq!(fair.shop.number("SELECT count(*) FROM push_attempt WHERE ended_at IS NULL").await, 0);
-    assert_eq!(fair.shop.number("SELECT count(*) FROM stock_push WHERE channel = 'wb' AND state = 'accepted'").await, 1);
+    assert_eq!(
+        fair.shop.number("SELECT count(*) FROM stock_push WHERE channel = 'wb' AND state = 'accepted'").await,
+        1
+    );
     fair.audit().await;
 }
