@@ -10,8 +10,8 @@ use serde_json::json;
 use super::moment::{self, Moment};
 use super::{Exit, Stop, channels, database, import, print};
 use crate::config::{ChannelKind, ChannelSettings, Settings};
-use crate::domain::Timestamp;
-use crate::import::observed::{self, Asks, Compared, Difference, Verdict};
+use crate::domain::{Timestamp, Verdict};
+use crate::import::observed::{self, Asks, Compared, Difference};
 use crate::import::{BadRows, Report, in_transaction};
 use crate::messages::WireTime;
 use crate::store::{Pool, StoreError, clock};
@@ -107,8 +107,8 @@ fn sentence(different: &Difference) -> String {
         _ => "told nothing by then".to_owned(),
     };
     let verdict = match different.verdict {
-        Verdict::Drift => "drift".to_owned(),
-        Verdict::InSync | Verdict::Lagging => format!("lagging, version {newest_version} is the newest"),
+        Verdict::Lagging => format!("lagging, version {newest_version} is the newest"),
+        other => other.word().to_owned(),
     };
     format!("line {line}: {sku} in {warehouse} shows {observed_qty}, {told}: {verdict}")
 }

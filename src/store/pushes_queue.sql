@@ -11,7 +11,7 @@ unsent AS (
     CROSS JOIN LATERAL (
         SELECT id FROM stock_push
         WHERE sku = queued.sku AND channel = queued.channel AND warehouse = queued.warehouse
-            AND state = 'superseded' AND attempts = 0 AND version <> queued.version
+            AND state = 'superseded' AND attempts = 0 AND version < queued.version
         OFFSET 0
     ) AS needless
     WHERE push.id = needless.id

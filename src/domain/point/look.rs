@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use serde::Serialize;
+
 use super::{HEALS_REMEMBERED, MAX_HEALS, Point, PointQuestion, PushState, Rhythm, Told};
 use crate::domain::{Qty, ReviewKind, Timestamp};
 
@@ -12,7 +14,8 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 const MAX_UNKNOWN: i32 = 12;
 
 /// How what is shown compares with what was told last.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Verdict {
     /// It is shown.
     InSync,

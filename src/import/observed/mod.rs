@@ -14,7 +14,7 @@ use sqlx::PgConnection;
 pub use file::{Row, read};
 
 use super::{BadRow, BadRows, Report, Rows};
-use crate::domain::{Qty, Timestamp};
+use crate::domain::{Qty, Timestamp, Verdict};
 use crate::store::StoreError;
 use crate::store::observed::{self, PointThen, Seen};
 
@@ -32,29 +32,6 @@ pub struct Asks<'a> {
     pub grace: Duration,
     /// Whether the channel can be read, so that what drifted can be looked at.
     pub reads: bool,
-}
-
-/// What it means that a channel shows a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// It is what was told.
-    InSync,
-    /// It is not, and something newer was told or is to be, or it was told so late that it need not show yet.
-    Lagging,
-    /// It is not, and nothing explains it.
-    Drift,
-}
-
-impl Verdict {
-    /// The word in the table.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::InSync => "in_sync",
-            Self::Lagging => "lagging",
-            Self::Drift => "drift",
-        }
-    }
 }
 
 /// A row that differs.

@@ -3,6 +3,7 @@
 mod cases;
 mod converges;
 mod healing;
+mod kept;
 #[cfg(feature = "failpoints")]
 mod killed;
 mod moved;
