@@ -68,6 +68,8 @@ pub const PUSH_DUE: &str = "lastunit_push_due_points";
 pub const PUSH_DUE_SECONDS: &str = "lastunit_push_due_seconds";
 /// Points that are being told. Gauge.
 pub const PUSH_FLYING: &str = "lastunit_push_flying_points";
+/// 1 while the channel takes nothing whatever it is told: a key that is not taken, a ban. Gauge; should page somebody.
+pub const PUSH_HALTED: &str = "lastunit_push_halted";
 /// Points that wait for a person. Gauge.
 pub const PUSH_PARKED: &str = "lastunit_push_parked_points";
 /// Units that a channel shows and that are not free: what may be oversold there. Gauge.
@@ -100,6 +102,7 @@ pub fn describe() {
     describe_gauge!(PUSH_DUE, "Points that should be told now.");
     describe_gauge!(PUSH_DUE_SECONDS, Unit::Seconds, "For how long the oldest of them.");
     describe_gauge!(PUSH_FLYING, "Points that are being told.");
+    describe_gauge!(PUSH_HALTED, "Whether the channel takes nothing.");
     describe_gauge!(PUSH_PARKED, "Points that wait for a person.");
     describe_gauge!(OVERSELL_EXPOSURE_UNITS, "Units shown and not free.");
     describe_gauge!(OVERSELL_EXPOSURE_SECONDS, Unit::Seconds, "For how long the oldest of them.");

@@ -309,7 +309,7 @@ mod tests {
             "{}",
             said[0].1
         );
-        assert_eq!(said[1], (&subject("key_ended"), "ozon: the key ended at 2027-01-01T12:00:00Z"));
+        assert_eq!(said[1], (&subject("key_ended"), "ozon: the key ended at 2027-01-01T12:00:00.000000Z"));
         assert_eq!(said.len(), 2);
     }
 

@@ -108,6 +108,7 @@ pub async fn run(desk: Desk, stop: CancellationToken) {
             tracing::warn!(channel = %desk.channel, error = format!("{error:#}"), "the channel's desk opens anew");
         }
         // Whoever has the turn next measures it.
+        measure_halt(&desk.channel, false);
         measure(&desk.channel, &Gauges { due: 0, due_s: 0.0, flying: 0, parked: 0, exposed: 0, exposed_s: 0.0 });
         tokio::select! {
             () = stop.cancelled() => {}
@@ -120,8 +121,7 @@ pub async fn run(desk: Desk, stop: CancellationToken) {
 #[derive(Default)]
 struct UnderWay {
     calls: JoinSet<()>,
-    /// At most one: comparing maps and key with what the channel knows, when it was begun last.
-    checks: JoinSet<()>,
+    /// When maps and key were last compared with what the channel knows.
     checked: Option<Instant>,
     /// At most one: reading, with the instant from which on the next may begin.
     reading: JoinSet<Option<Instant>>,
@@ -144,7 +144,6 @@ impl Desk {
         // What was begun is finished whatever comes: its points are ours until their leases are over.
         while under_way.calls.join_next().await.is_some() {}
         while under_way.reading.join_next().await.is_some() {}
-        under_way.checks.shutdown().await;
         served
     }
 
@@ -202,6 +201,7 @@ impl Desk {
             session.stands().await?;
             let mut connection = self.ground.pool.acquire().await?;
             let control = channels::load(&mut connection, &self.channel).await?.context("the channel's row is gone")?;
+            measure_halt(&self.channel, control.halted);
             if reported.elapsed() >= REPORT_EVERY {
                 reported = Instant::now();
                 self.report(&mut connection).await?;
@@ -213,7 +213,7 @@ impl Desk {
             if under_way.checked.is_none_or(|at| at.elapsed() >= CHECK_EVERY) {
                 under_way.checked = Some(Instant::now());
                 let desk = self.clone();
-                under_way.checks.spawn(async move { desk.check().await });
+                tokio::spawn(async move { desk.check().await });
             }
             if claimed {
                 continue;
@@ -275,6 +275,10 @@ impl Desk {
         measure(&self.channel, &channels::gauges(connection, &self.channel).await?);
         Ok(())
     }
+}
+
+fn measure_halt(channel: &Channel, halted: bool) {
+    metrics::gauge!(names::PUSH_HALTED, "channel" => channel.to_string()).set(f64::from(u8::from(halted)));
 }
 
 #[allow(clippy::cast_precision_loss, reason = "gauges")]
