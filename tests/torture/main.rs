@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod books;
+mod fair;
 mod faults;
 mod messages;
 #[path = "../it/support/mod.rs"]

@@ -16,6 +16,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::books::Books;
+use crate::fair::Fair;
 use crate::faults::{Blow, Blows, Fault};
 use crate::messages::{Messages, RESOURCES, SKUS, Said};
 use crate::support::{Flow, Ground, Launch, PATIENCE, Program, Proxy, Shop, wait_until};
@@ -110,6 +111,7 @@ pub struct System {
     blows: Blows,
     messages: Messages,
     books: Books,
+    fair: Fair,
     tally: Arc<Tally>,
     locked: Option<Transaction<'static, Postgres>>,
 }
@@ -123,6 +125,7 @@ impl System {
             .env("DATABASE_URL", postgres.url(&ground.database_url))
             .env("NATS_URL", broker.url(&ground.nats.url()))
             .config(SETTINGS);
+        let (fair, launch) = Fair::open(&ground, launch).await;
         let copies = [launch.ready(&["run"]).await, launch.ready(&["run"]).await];
         let shop = Shop::open(&ground).await;
         let mut system = Self {
@@ -136,6 +139,7 @@ impl System {
             blows: Blows::new(seed),
             messages: Messages::new(seed),
             books: Books::default(),
+            fair,
             tally,
             locked: None,
         };
@@ -192,6 +196,7 @@ impl System {
         })
         .await;
         self.settle().await;
+        self.fair.check(&self.shop).await;
         self.books.check(&self.shop).await;
         Tally::add(&self.tally.rests);
         self.resolve_with_room().await;

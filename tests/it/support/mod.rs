@@ -4,6 +4,7 @@
 #![allow(dead_code, unused_imports)]
 
 mod audit;
+mod channels;
 mod clock;
 mod fates;
 mod ground;
@@ -15,6 +16,7 @@ mod streams;
 mod wait;
 
 pub use audit::Heard;
+pub use channels::{Terms, with_channel};
 pub use ground::{Ground, binaries};
 pub use load::{Load, Said, buyers};
 pub use program::{Ended, Launch, Program};
