@@ -114,7 +114,10 @@ async fn dev_has_marketplaces_that_other_commands_speak_to_and_keeps_what_they_s
     assert!(first.stdout().contains(&format!(". '{}/env'", dir.display())), "{}", first.stdout());
     let other = told(&dir).into_iter().fold(launch.clone(), |other, (name, value)| other.env(&name, value));
     let maps = [
-        ("warehouses", "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,ozon,1001,,\nmain,wildberries,2001,,\n"),
+        (
+            "warehouses",
+            "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,ozon,1001,,\nmain,wildberries,2001,,\n",
+        ),
         ("mappings", "sku,channel,external_id\nA,ozon,a\nA,wildberries,31\n"),
     ];
     for (what, rows) in maps {

@@ -28,8 +28,8 @@ impl Greeting {
 
     /// Writes a file for a shell to read, after which other commands find all of it.
     pub(super) fn write_env(&self, of_marketplaces: Vec<(String, String)>) -> Result<()> {
-        let servers =
-            [("DATABASE_URL", &self.postgres), ("NATS_URL", &self.nats)].map(|(name, url)| (name.to_owned(), url.clone()));
+        let servers = [("DATABASE_URL", &self.postgres), ("NATS_URL", &self.nats)]
+            .map(|(name, url)| (name.to_owned(), url.clone()));
         let mut text = String::new();
         for (name, value) in servers.into_iter().chain(of_marketplaces) {
             writeln!(text, "export {name}={}", quoted(&value)).expect("a string takes all");
@@ -44,7 +44,10 @@ impl Greeting {
 
     pub(super) fn print(&self, http: SocketAddr) {
         let Self { postgres, nats, dir, marketplaces } = self;
-        println!("\n  PostgreSQL  {postgres}\n  NATS        {nats}\n  HTTP        http://{http}\n  Data        {}", dir.display());
+        println!(
+            "\n  PostgreSQL  {postgres}\n  NATS        {nats}\n  HTTP        http://{http}\n  Data        {}",
+            dir.display()
+        );
         if let Some((page, names)) = marketplaces {
             println!("  Simulated   {page} ({names}, which are not there: their channels speak to this)");
         }

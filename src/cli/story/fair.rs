@@ -102,7 +102,8 @@ impl Fair {
             }
         }
         install_cryptography();
-        let client = Client::builder().no_proxy().timeout(ONE_LOOK).build().map_err(|error| Stop::Failed(error.into()))?;
+        let client =
+            Client::builder().no_proxy().timeout(ONE_LOOK).build().map_err(|error| Stop::Failed(error.into()))?;
         Ok(Self { client, channels: settings.channels.clone() })
     }
 
@@ -209,7 +210,8 @@ impl Fair {
 
     async fn look(&self, stall: Stall) -> Result<Picture> {
         let looked = self.client.get(self.url(stall, "")?).send().await?.error_for_status()?;
-        let page: Page = looked.json().await.with_context(|| format!("{} is no simulated marketplace", stall.name()))?;
+        let page: Page =
+            looked.json().await.with_context(|| format!("{} is no simulated marketplace", stall.name()))?;
         ensure!(page.simulated, "{} is no simulated marketplace", stall.name());
         Ok(page.shown)
     }

@@ -41,7 +41,8 @@ struct Story {
 
 impl Story {
     async fn the_shop_sells_on_marketplaces(&mut self, database: &mut PgConnection) -> Result<()> {
-        self.stage.scene("A coffee grinder is to be sold in the shop, on Ozon and on Wildberries, which call it otherwise.");
+        self.stage
+            .scene("A coffee grinder is to be sold in the shop, on Ozon and on Wildberries, which call it otherwise.");
         self.fair.map(database, &self.sku, &self.model).await
     }
 
@@ -69,7 +70,8 @@ impl Story {
     /// Of a channel that is paused, what is found stands long enough to be asked about.
     async fn somebody_meddles(&mut self, database: &mut PgConnection) -> Result<()> {
         const STALL: Stall = Stall::Wildberries;
-        self.stage.scene("Somebody sets 3 by hand on Wildberries, which is paused, though nothing is free. It is found.");
+        self.stage
+            .scene("Somebody sets 3 by hand on Wildberries, which is paused, though nothing is free. It is found.");
         let Self { fair, sku, model, .. } = self;
         fair.known(database, STALL, sku, is_right).await?;
         fair.pause(database, STALL).await?;
