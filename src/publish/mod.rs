@@ -38,3 +38,4 @@ pub use marketplace::{
     Capabilities, Card, Credentials, ExternalWarehouse, Item, Marketplace, Outcome, ReadFault, Reads,
 };
 pub use proposal::{Proposal, candidates, propose};
+pub(crate) use transport::install_cryptography;

@@ -184,7 +184,7 @@ pub(super) fn excerpt(text: &str) -> String {
 }
 
 /// The library takes whatever cryptography the process has. It is the same that broker and database use.
-fn install_cryptography() {
+pub(crate) fn install_cryptography() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // An error says that somebody has installed one before, which serves as well.

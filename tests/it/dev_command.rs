@@ -1,11 +1,14 @@
 //! `lastunit dev`: everything in one process and two children, and nothing of it left behind but the data.
 
+use std::path::Path;
 use std::time::Duration;
 
 use async_nats::jetstream;
 use lastunit::dev::Relative;
-use serde_json::json;
+use serde_json::{Value, json};
 use sqlx::{Connection, PgConnection};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
 
 use crate::support::{Ground, Launch, Program, binaries, wait_until};
 
@@ -78,6 +81,68 @@ async fn dev_needs_nothing_and_keeps_its_data() {
     let js = jetstream::new(async_nats::connect(address(&again, "NATS")).await.unwrap());
     assert_eq!(js.get_stream("INVENTORY").await.unwrap().cached_info().state.messages, 2);
     assert_eq!(again.terminate().await, Some(0));
+}
+
+/// What the simulated marketplaces show, as they say it to people.
+async fn page(program: &Program) -> Value {
+    let line = address(program, "Simulated");
+    let url = line.split(' ').next().unwrap();
+    let host = url.strip_prefix("http://").and_then(|rest| rest.strip_suffix('/')).unwrap();
+    let mut stream = TcpStream::connect(host).await.unwrap();
+    stream.write_all(format!("GET / HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await.unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).await.unwrap();
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// The variables that the file sets which the greeting names.
+fn told(dir: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(dir.join("env")).unwrap();
+    let variable = |line: &str| {
+        let (name, value) = line.strip_prefix("export ").unwrap().split_once('=').unwrap();
+        (name.to_owned(), value.trim_matches('\'').to_owned())
+    };
+    text.lines().map(variable).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dev_has_marketplaces_that_other_commands_speak_to_and_keeps_what_they_show() {
+    let ground = Ground::new().await;
+    let (launch, dir) = (launch(&ground).await, ground.dir().join("dev"));
+    let args = ["dev", "--dir", dir.to_str().unwrap()];
+    let mut first = launch.ready(&args).await;
+    assert!(first.stdout().contains(&format!(". '{}/env'", dir.display())), "{}", first.stdout());
+    let other = told(&dir).into_iter().fold(launch.clone(), |other, (name, value)| other.env(&name, value));
+    let maps = [
+        (
+            "warehouses",
+            "warehouse,channel,external_warehouse_id,priority,safety_stock\nmain,ozon,1001,,\nmain,wildberries,2001,,\n",
+        ),
+        ("mappings", "sku,channel,external_id\nA,ozon,a\nA,wildberries,31\n"),
+    ];
+    for (what, rows) in maps {
+        let file = dir.join(what);
+        std::fs::write(&file, rows).unwrap();
+        let taken = other.run(&["import", what, file.to_str().unwrap()]).await;
+        assert_eq!(taken.code, Some(0), "{taken:?}");
+    }
+    count_one(&first, "A").await;
+    let shown = json!({ "ozon": { "1001": { "a": 1 } }, "wildberries": { "2001": { "31": 1 } } });
+    wait_until("the marketplaces to show it", SOON, async || page(&first).await["shown"] == shown).await;
+    for channel in ["ozon", "wildberries"] {
+        let checked = other.run(&["publisher", "check", channel]).await;
+        assert_eq!(checked.code, Some(0), "{checked:?}");
+        assert!(checked.stdout.contains("1 items, 1 warehouses, 0 findings"), "{checked:?}");
+    }
+    assert_eq!(first.terminate().await, Some(0), "{}", first.stderr());
+
+    let mut again = launch.ready(&args).await;
+    assert_eq!(page(&again).await["shown"], shown);
+    assert_eq!(again.terminate().await, Some(0));
+    let mut alone = launch.ready(&["dev", "--dir", dir.to_str().unwrap(), "--no-marketplaces"]).await;
+    assert!(!alone.stdout().contains("Simulated"), "{}", alone.stdout());
+    assert!(told(&dir).iter().all(|(name, _)| !name.starts_with("LASTUNIT_CHANNELS__")));
+    assert_eq!(alone.terminate().await, Some(0));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -4,18 +4,22 @@ use anyhow::Result;
 use serde_json::{Value, json};
 use sqlx::PgConnection;
 
-use super::stage::{Expected, Stage};
+use super::fair::{Fair, Stall, is_right};
+use super::stage::{BOLD, Expected, Stage, paint};
 use super::tables;
-use crate::domain::{Channel, OrderKey, OrderRef};
+use crate::domain::{Channel, OrderKey, OrderRef, Qty};
 use crate::import::{BadRows, resources};
 
-/// Plays the story on these servers, on which the program runs with a `hold.min_s` of at most 2. Returns the order that was refused.
-pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) -> Result<OrderKey> {
+/// Plays the story on these servers and marketplaces, on which the program runs with a `hold.min_s` of at most 2. Returns the order that was
+/// refused.
+pub(super) async fn play(nats: async_nats::Client, fair: Fair, database: &mut PgConnection) -> Result<OrderKey> {
     // A model of its own, so that the story can be played again on the same servers.
     let model = fastrand::u32(1000..10_000).to_string();
-    let mut story = Story { stage: Stage::open(nats).await?, sku: format!("GRINDER-{model}"), model };
+    let mut story = Story { stage: Stage::open(nats).await?, fair, sku: format!("GRINDER-{model}"), model };
+    story.the_shop_sells_on_marketplaces(database).await?;
     story.the_warehouse_counts().await?;
     story.two_want_the_last_one().await?;
+    story.somebody_meddles(database).await?;
     story.a_message_comes_twice().await?;
     story.a_message_makes_no_sense().await?;
     story.the_buyer_changes_their_mind().await?;
@@ -30,26 +34,60 @@ pub(super) async fn play(nats: async_nats::Client, database: &mut PgConnection) 
 
 struct Story {
     stage: Stage,
+    fair: Fair,
     model: String,
     sku: String,
 }
 
 impl Story {
+    async fn the_shop_sells_on_marketplaces(&mut self, database: &mut PgConnection) -> Result<()> {
+        self.stage
+            .scene("A coffee grinder is to be sold in the shop, on Ozon and on Wildberries, which call it otherwise.");
+        self.fair.map(database, &self.sku, &self.model).await
+    }
+
     async fn the_warehouse_counts(&mut self) -> Result<()> {
         self.stage.scene("The warehouse counts: one coffee grinder is left.");
         let lines = json!([{ "sku": self.sku, "on_hand": 1 }]);
         self.stage.say("inventory.counted.main", json!({ "event_id": self.id("count"), "lines": lines })).await?;
-        self.stage.hear([self.stock(0)]).await
+        self.stage.hear([self.stock(0)]).await?;
+        self.everybody_shows(1).await
     }
 
     async fn two_want_the_last_one(&mut self) -> Result<()> {
-        self.stage.scene("Ann and Bob want it at the same moment. One of them gets it, the other is told at once.");
+        self.stage.scene(
+            "Ann and Bob want it at the same moment. One of them gets it, the other is told at once, and nobody else is shown it.",
+        );
         self.stage.say("order.created.web", self.order("ann-orders", "ann", 900)).await?;
         self.stage.say("order.created.web", self.order("bob-orders", "bob", 900)).await?;
         let held =
             Expected::new("reservation.held.web", [("order_ref", self.id("ann").into()), ("duplicate", false.into())]);
         let rejected = [("order_ref", self.id("bob").into()), ("reason", "insufficient_stock".into())];
-        self.stage.hear([held, Expected::new("reservation.rejected.web", rejected), self.stock(1)]).await
+        self.stage.hear([held, Expected::new("reservation.rejected.web", rejected), self.stock(1)]).await?;
+        self.everybody_shows(0).await
+    }
+
+    /// Of a channel that is paused, what is found stands long enough to be asked about.
+    async fn somebody_meddles(&mut self, database: &mut PgConnection) -> Result<()> {
+        const STALL: Stall = Stall::Wildberries;
+        self.stage
+            .scene("Somebody sets 3 by hand on Wildberries, which is paused, though nothing is free. It is found.");
+        let Self { fair, sku, model, .. } = self;
+        fair.known(database, STALL, sku, is_right).await?;
+        fair.pause(database, STALL).await?;
+        fair.set(STALL, model, 3).await?;
+        fair.compare(database, STALL).await?;
+        let found = fair.known(database, STALL, sku, |story| story.shown() == Some(3)).await?;
+        println!("\n   {}", paint(BOLD, format!("`lastunit explain --point {sku} wildberries main` says:")));
+        for line in found.text().lines() {
+            println!("{}", format!("   {line}").trim_end());
+        }
+        self.stage.scene("Wildberries goes on, and is told once more what it should show.");
+        let Self { fair, sku, model, .. } = self;
+        fair.resume(database, STALL).await?;
+        fair.shows(STALL, model, 0).await?;
+        fair.known(database, STALL, sku, is_right).await?;
+        Ok(())
     }
 
     async fn a_message_comes_twice(&mut self) -> Result<()> {
@@ -146,6 +184,13 @@ impl Story {
         let held = Expected::new("reservation.held.web", [("order_ref", self.id("gil").into())]);
         let taken = [("order_ref", self.id("hal").into()), ("reason", "slot_taken".into())];
         self.stage.hear([held, self.figures(2, 2), Expected::new("reservation.rejected.web", taken)]).await
+    }
+
+    async fn everybody_shows(&self, qty: Qty) -> Result<()> {
+        for stall in Stall::ALL {
+            self.fair.shows(stall, &self.model, qty).await?;
+        }
+        Ok(())
     }
 
     /// One grinder on the shelf, of which so many are promised.

@@ -142,7 +142,7 @@ impl Told {
 pub const BOLD: &str = "1";
 pub const DIM: &str = "2";
 const RED: &str = "31";
-const GREEN: &str = "32";
+pub const GREEN: &str = "32";
 const YELLOW: &str = "33";
 const BLUE: &str = "34";
 

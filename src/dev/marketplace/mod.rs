@@ -5,6 +5,7 @@
 mod fault;
 mod key;
 mod ozon;
+mod page;
 mod rates;
 mod webhook;
 mod wildberries;
@@ -21,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 pub use fault::Fault;
+pub use page::Picture;
 pub use world::Address;
 
 use crate::config::{ChannelKind, ChannelSettings};
@@ -60,8 +62,8 @@ impl Simulator {
         let listener = TcpListener::bind("127.0.0.1:0").await.context("the simulator of marketplaces")?;
         let address = listener.local_addr()?;
         let world = Arc::new(World::new(pace));
-        let router = Router::new().merge(ozon::routes()).merge(wildberries::routes()).merge(webhook::routes());
-        let router = router.with_state(world.clone());
+        let marketplaces = Router::new().merge(ozon::routes()).merge(wildberries::routes()).merge(webhook::routes());
+        let router = marketplaces.merge(page::routes()).with_state(world.clone());
         let stop = CancellationToken::new();
         let served = stop.clone();
         tokio::spawn(async move {
@@ -104,6 +106,28 @@ impl Simulator {
     /// An item of the seller: Ozon's `offer_id`, Wildberries' chrtId. `code` is the seller's own name of it.
     pub fn add_item(&self, kind: ChannelKind, id: &str, code: &str) {
         self.world.lock().add_item(kind, id, code);
+    }
+
+    /// Whether it takes every item and warehouse that it is told of for the seller's; the seller's name of such an item is its own.
+    pub fn know_all(&self, know: bool) {
+        self.world.lock().knows_all = know;
+    }
+
+    /// All that is shown.
+    pub fn picture(&self) -> Picture {
+        self.world.lock().picture()
+    }
+
+    /// Shows all that.
+    pub fn show(&self, picture: &Picture) {
+        let mut world = self.world.lock();
+        for (kind, warehouses) in picture {
+            for (warehouse, items) in warehouses {
+                for (item, qty) in items {
+                    world.set(&Address::new(*kind, warehouse, item), *qty);
+                }
+            }
+        }
     }
 
     /// What is shown there; none where nothing ever was told or set.

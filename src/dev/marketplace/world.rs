@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::rates::Rates;
-use super::{Fault, Pace};
+use super::{Fault, Pace, Picture};
 use crate::config::ChannelKind;
 use crate::domain::Qty;
 
@@ -49,6 +49,7 @@ pub(super) struct State {
     item_faults: BTreeMap<Address, VecDeque<Fault>>,
     pub(super) overlaps: usize,
     pub(super) hides_zeros: bool,
+    pub(super) knows_all: bool,
     pub(super) webhook_ids: Vec<String>,
 }
 
@@ -138,20 +139,44 @@ impl State {
     }
 
     pub(super) fn warehouses(&self, kind: ChannelKind) -> Vec<String> {
-        self.warehouses.get(&kind).cloned().unwrap_or_default()
+        let mut warehouses = self.warehouses.get(&kind).cloned().unwrap_or_default();
+        for address in self.heard_of(kind) {
+            if !warehouses.contains(&address.warehouse) {
+                warehouses.push(address.warehouse.clone());
+            }
+        }
+        warehouses
     }
 
     pub(super) fn has_warehouse(&self, kind: ChannelKind, id: &str) -> bool {
-        self.warehouses.get(&kind).is_some_and(|there| there.iter().any(|one| one == id))
+        self.knows_all || self.warehouses.get(&kind).is_some_and(|there| there.iter().any(|one| one == id))
     }
 
     /// Each with the seller's own name.
     pub(super) fn items(&self, kind: ChannelKind) -> BTreeMap<String, String> {
-        self.items.get(&kind).cloned().unwrap_or_default()
+        let mut items = self.items.get(&kind).cloned().unwrap_or_default();
+        for address in self.heard_of(kind) {
+            items.entry(address.item.clone()).or_insert_with(|| address.item.clone());
+        }
+        items
     }
 
     pub(super) fn has_item(&self, kind: ChannelKind, id: &str) -> bool {
-        self.items.get(&kind).is_some_and(|there| there.contains_key(id))
+        self.knows_all || self.items.get(&kind).is_some_and(|there| there.contains_key(id))
+    }
+
+    /// Where something is shown that nobody has made known, if all is taken for known.
+    fn heard_of(&self, kind: ChannelKind) -> impl Iterator<Item = &Address> {
+        self.places.keys().filter(move |address| self.knows_all && address.kind == kind)
+    }
+
+    pub(super) fn picture(&self) -> Picture {
+        let mut picture = Picture::new();
+        for (address, place) in &self.places {
+            let warehouse = picture.entry(address.kind).or_default().entry(address.warehouse.clone()).or_default();
+            warehouse.insert(address.item.clone(), place.shown);
+        }
+        picture
     }
 
     pub(super) fn shown(&self, address: &Address) -> Option<Qty> {

@@ -64,6 +64,11 @@ impl PointStory {
         &self.why
     }
 
+    /// What it shows, as far as is known.
+    pub fn shown(&self) -> Option<i64> {
+        why::shown(&self.facts)
+    }
+
     fn desired(&self) -> Option<i64> {
         let channel = self.channel?;
         why::desired(&self.facts, channel).map(|desired| desired.min(channel.max_qty))

@@ -1,7 +1,9 @@
 //! `lastunit dev`.
 
+mod greeting;
+mod marketplaces;
+
 use std::fs::{self, File, TryLockError};
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, anyhow};
@@ -12,6 +14,9 @@ use crate::config::{Database, Nats, Settings};
 use crate::dev::{Binaries, NatsOptions, PostgresOptions, Servers};
 use crate::shutdown::Shutdown;
 use crate::{service, telemetry};
+
+use self::greeting::Greeting;
+use self::marketplaces::Marketplaces;
 
 /// Where the servers keep their data, and what they are made of.
 #[derive(Debug, Args)]
@@ -25,6 +30,9 @@ pub struct Dev {
     /// The nats-server; searched for when not given here or as `dev.nats_server`.
     #[arg(long, value_name = "FILE")]
     nats_server: Option<PathBuf>,
+    /// Without the simulated marketplaces, and without the channels `ozon` and `wildberries` that speak to them.
+    #[arg(long)]
+    no_marketplaces: bool,
 }
 
 /// The program ends first, then its servers, so that what it has taken is finished and told.
@@ -39,11 +47,17 @@ pub async fn run(command: Dev, settings: Settings) -> Result<Exit, Stop> {
         // Those half started end as they are dropped.
         () = shutdown.token().cancelled() => return Ok(Exit::Fine),
     };
-    let greeting = Greeting::of(&servers, &command.dir);
-    let ended = service::run(on_servers(settings, &servers), shutdown, metrics, move |http| greeting.print(http)).await;
+    let mut settings = on_servers(settings, &servers);
+    let marketplaces =
+        if command.no_marketplaces { None } else { Marketplaces::start(&mut settings, &command.dir).await? };
+    let greeting = Greeting::of(&servers, &command.dir, marketplaces.as_ref());
+    greeting.write_env(marketplaces.as_ref().map(Marketplaces::variables).unwrap_or_default())?;
+    let ended = service::run(settings, shutdown, metrics, move |http| greeting.print(http)).await;
     let stopped = servers.stop().await;
+    let kept = marketplaces.as_ref().map_or(Ok(()), Marketplaces::keep);
     ended?;
     stopped?;
+    kept?;
     Ok(Exit::Fine)
 }
 
@@ -79,46 +93,4 @@ fn on_servers(mut settings: Settings, servers: &Servers) -> Settings {
     settings.streams.prefix = String::new();
     settings.streams.apply = true;
     settings
-}
-
-/// What a newcomer needs to know: where everything is, and what to do with it.
-struct Greeting {
-    postgres: String,
-    nats: String,
-    dir: PathBuf,
-}
-
-impl Greeting {
-    fn of(servers: &Servers, dir: &Path) -> Self {
-        let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_path_buf());
-        Self { postgres: servers.postgres.url(), nats: servers.nats.url(), dir }
-    }
-
-    fn print(&self, http: SocketAddr) {
-        let Self { postgres, nats, dir } = self;
-        println!(
-            r#"
-  PostgreSQL  {postgres}
-  NATS        {nats}
-  HTTP        http://{http}
-  Data        {dir}
-
-Three things to try from another terminal:
-
-  1. One coffee grinder on the shelf, one order for it, and the answer (with the `nats` tool, github.com/nats-io/natscli)
-     nats -s {nats} pub inventory.counted.main '{{"event_id":"c1","lines":[{{"sku":"COFFEE-GRINDER","on_hand":1}}]}}'
-     nats -s {nats} pub order.created.web '{{"event_id":"o1","order_ref":"1001","lines":[{{"sku":"COFFEE-GRINDER","qty":1}}]}}'
-     nats -s {nats} stream view RESERVATIONS
-
-  2. What the tables say
-     psql {postgres} -c 'TABLE stock' -c 'TABLE reservation' -c 'TABLE dead_letter'
-
-  3. Whether it is well, and what it counts
-     curl http://{http}/readyz http://{http}/metrics
-
-Ctrl-C ends it all; the data stays.
-"#,
-            dir = dir.display(),
-        );
-    }
 }
