@@ -71,8 +71,9 @@ CREATE TABLE publish_point (
     low_since                  timestamptz,
     -- The largest call it may be part of, while the culprit of a refused call is looked for.
     call_max                   integer,
-    -- Why a person must look before anything is sent again.
+    -- Why a person must look before it is sent again; and whether newer figures wait too, because the channel refuses the item itself.
     parked                     text,
+    refused                    boolean     NOT NULL DEFAULT false,
     -- What the channel shows, as far as is known; what of that is not free, and since when.
     shown_qty                  bigint,
     exposed_units              bigint      NOT NULL DEFAULT 0,
@@ -84,6 +85,7 @@ CREATE TABLE publish_point (
     CONSTRAINT publish_point_lease CHECK ((lease IS NULL) = (lease_until IS NULL)),
     CONSTRAINT publish_point_figures CHECK (desired_qty >= 0 AND told_qty >= 0),
     CONSTRAINT publish_point_parked_is_not_due CHECK (parked IS NULL OR due_at IS NULL),
+    CONSTRAINT publish_point_refused_is_parked CHECK (parked IS NOT NULL OR NOT refused),
     CONSTRAINT publish_point_exposed CHECK ((exposed_units > 0) = (exposed_since IS NOT NULL))
 ) WITH (fillfactor = 50);
 

@@ -44,7 +44,7 @@ pub use payment::{
 };
 pub use point::{
     Address, Flight, Landed, Landing, Lease, Looked, MAX_HEALS, News, Point, PointKey, PointQuestion, PushState,
-    Rhythm, Seen, Told, Verdict,
+    Rhythm, Seen, Silence, Told, Verdict,
 };
 pub use refusal::{Reason, Refusal};
 pub use repair::{Entry, EntryKind, Figure, Remedy, Repaired, RowFacts, by_hand, remedy};

@@ -14,7 +14,7 @@ use uuid::Uuid;
 use super::names::{Channel, Sku, Warehouse};
 use super::{Qty, ReviewKind, StockKey, Timestamp};
 
-pub use land::{Landed, Landing};
+pub use land::{Landed, Landing, Silence};
 pub use look::{Looked, Seen, Verdict};
 
 /// How often in a row a point is told the same again because it is seen to show something else. Then a person must look.
@@ -106,8 +106,10 @@ pub struct Point {
     pub low_since: Option<Timestamp>,
     /// The largest call that it may be part of.
     pub call_max: Option<i32>,
-    /// Why a person must look before anything is sent again.
+    /// Why a person must look before it is sent again.
     pub parked: Option<String>,
+    /// Whether newer figures wait for them too: the channel refuses the item, whatever the number.
+    pub refused: bool,
     /// What is shown, as far as is known.
     pub shown_qty: Option<Qty>,
     /// Since when more is shown than is free.
@@ -216,8 +218,11 @@ impl Point {
         if news.version <= self.newest_version {
             return PushState::Superseded;
         }
-        if self.address != news.address {
+        if self.address != news.address || !self.refused {
             self.parked = None;
+            self.refused = false;
+        }
+        if self.address != news.address {
             self.failures = 0;
             self.heals = 0;
             self.call_max = None;
@@ -235,10 +240,16 @@ impl Point {
             self.due_at = None;
             return PushState::Superseded;
         }
-        if self.failures == 0 || self.due_at.is_none() {
+        let rests = self.failures > 0 && self.due_at.is_some();
+        if !rests && !self.awaits_withdrawal() {
             self.due(now, Duration::ZERO);
         }
         PushState::Pending
+    }
+
+    /// Whether the address that the point has left has taken its 0, and has not been seen to show it.
+    fn awaits_withdrawal(&self) -> bool {
+        self.has_moved() && self.look_at.is_some() && self.told.as_ref().is_some_and(|told| told.qty == 0)
     }
 
     /// Whether the channel does not sell it, and shows nothing of it.
@@ -292,9 +303,10 @@ impl Point {
         self.low_since = None;
     }
 
-    /// Gives the point to a person. What is queued is not sent until they have answered.
-    fn park(&mut self, reason: &str) {
+    /// Gives the point to a person. What is queued is not sent until they have answered; if it is `refused`, neither is what comes.
+    fn park(&mut self, reason: &str, refused: bool) {
         self.parked = Some(reason.to_owned());
+        self.refused = refused;
         self.due_at = None;
         self.look_at = None;
     }
@@ -302,6 +314,7 @@ impl Point {
     /// A person has answered: the newest figures go out again, as if nothing had gone wrong.
     pub fn unpark(&mut self, now: Timestamp) {
         self.parked = None;
+        self.refused = false;
         self.failures = 0;
         self.heals = 0;
         self.repeats += 1;

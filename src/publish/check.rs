@@ -253,7 +253,7 @@ mod tests {
             Box::pin(ready(()))
         }
 
-        fn push<'a>(&'a self, _: &'a [Item]) -> BoxFuture<'a, Vec<Outcome>> {
+        fn push<'a>(&'a self, _: &'a [Item], _: Timestamp) -> BoxFuture<'a, Vec<Outcome>> {
             panic!("a check tells nothing")
         }
 

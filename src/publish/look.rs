@@ -170,7 +170,7 @@ impl Desk {
         pushes::mark_many(transaction, &marked).await?;
         let confirmed: Vec<(&PointKey, i64, Qty)> = judged
             .iter()
-            .filter(|(.., looked)| looked.verdict == Verdict::InSync)
+            .filter(|(.., looked)| looked.confirmed)
             .map(|(key, _, looked)| (key, looked.told.version, looked.told.qty))
             .collect();
         pushes::confirm_many(transaction, &confirmed, now).await?;

@@ -160,8 +160,8 @@ pub trait Marketplace: Send + Sync + std::fmt::Debug {
     fn ready(&self) -> BoxFuture<'_, ()>;
 
     /// Tells it. At most [`Capabilities::max_batch`] items, no address twice, of one warehouse where it must be. One outcome an item, in their order.
-    /// Ends within twice the channel's timeout, whatever the other side does.
-    fn push<'a>(&'a self, items: &'a [Item]) -> BoxFuture<'a, Vec<Outcome>>;
+    /// Ends within twice the channel's timeout, whatever the other side does. `now` is the database's clock, where a call must say what time it is.
+    fn push<'a>(&'a self, items: &'a [Item], now: Timestamp) -> BoxFuture<'a, Vec<Outcome>>;
 
     /// Reads what it shows of these items of a warehouse, at most [`Reads::max_batch`]: a number each, in their order; none where it lists none.
     fn observe<'a>(

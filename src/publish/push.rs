@@ -11,7 +11,9 @@ use uuid::Uuid;
 use super::desk::Desk;
 use super::marketplace::{Item, Outcome};
 use crate::crash_point;
-use crate::domain::{Flight, Landed, Landing, Lease, Point, PointKey, PushState, Qty, Review, ReviewSubject};
+use crate::domain::{
+    Flight, Landed, Landing, Lease, Point, PointKey, PushState, Qty, Review, ReviewSubject, Silence, Timestamp,
+};
 use crate::engine::tell_reviews;
 use crate::ops::metrics as names;
 use crate::store::pushes::{self, Ended};
@@ -27,6 +29,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 pub(super) struct Call {
     lease: Uuid,
     flights: Vec<Flight>,
+    /// The database's clock at the claim.
+    at: Timestamp,
     /// Until when it may still be begun: the lease outlives what is begun by then.
     begin_by: Instant,
 }
@@ -73,7 +77,7 @@ impl Desk {
         crash_point("publish::after_claim");
         let begin_by = claimed + self.rhythm.timeout;
         let calls = parted(flights, takes.one_warehouse_a_call);
-        Ok(calls.into_iter().map(|flights| Call { lease: lease.id, flights, begin_by }).collect())
+        Ok(calls.into_iter().map(|flights| Call { lease: lease.id, flights, at: now, begin_by }).collect())
     }
 
     /// Makes a call and lands it.
@@ -81,7 +85,7 @@ impl Desk {
         let items: Vec<Item> = call.flights.iter().map(item).collect();
         // Who stood still since the claim may have lost it.
         let outcomes = if Instant::now() < call.begin_by {
-            self.market.push(&items).await
+            self.market.push(&items, call.at).await
         } else {
             let late = Outcome::Again { after: Duration::ZERO, reason: "it was not begun in time".to_owned() };
             vec![late; items.len()]
@@ -89,6 +93,7 @@ impl Desk {
         crash_point("publish::after_push");
         count(&self.channel, &outcomes);
         let size = call.flights.len();
+        let silence = silence(&outcomes);
         let landings: Vec<(Flight, Landing)> = call
             .flights
             .into_iter()
@@ -97,7 +102,7 @@ impl Desk {
                     .into_iter()
                     .chain(std::iter::repeat(Outcome::Unknown("the channel said nothing of it".into()))),
             )
-            .map(|(flight, outcome)| (flight, landing(outcome, size)))
+            .map(|(flight, outcome)| (flight, landing(outcome, size, silence)))
             .collect();
         let give_up = Instant::now() + self.lease();
         while let Err(error) = self.land(call.lease, &landings).await {
@@ -144,7 +149,7 @@ impl Desk {
         }
         for (lease, call) in calls {
             let (mut points, flights): (Vec<Point>, Vec<Flight>) = call.into_iter().unzip();
-            let unseen = || Landing::Unknown("whoever sent it did not see its end".to_owned());
+            let unseen = || Landing::Unknown(Silence::Call, "whoever sent it did not see its end".to_owned());
             let landings: Vec<_> = flights.into_iter().map(|flight| (flight, unseen())).collect();
             self.write_landed(&mut transaction, lease, &mut points, &landings).await?;
         }
@@ -233,13 +238,23 @@ fn item(flight: &Flight) -> Item {
     }
 }
 
-fn landing(outcome: Outcome, size: usize) -> Landing {
+/// Of what nobody knows what became, where that is so of any of these.
+fn silence(outcomes: &[Outcome]) -> Silence {
+    let is_said = |outcome: &Outcome| !matches!(outcome, Outcome::Unknown(_));
+    match outcomes {
+        [_] => Silence::Lone,
+        many if many.iter().any(is_said) => Silence::Item,
+        _ => Silence::Call,
+    }
+}
+
+fn landing(outcome: Outcome, size: usize, silence: Silence) -> Landing {
     match outcome {
         Outcome::Accepted => Landing::Accepted,
         Outcome::Again { after, reason } => Landing::Again(after, reason),
         Outcome::Deferred(why) => Landing::Deferred(why),
         Outcome::Rejected(why) => Landing::Rejected(why),
-        Outcome::Unknown(why) => Landing::Unknown(why),
+        Outcome::Unknown(why) => Landing::Unknown(silence, why),
         Outcome::Split(why) => Landing::Split(size, why),
         Outcome::Halted(why) => Landing::Halted(why),
     }

@@ -233,6 +233,7 @@ pub async fn write_many(connection: &mut PgConnection, points: &[&Point]) -> Res
         .bind(points.iter().map(|point| point.exposed_units()).collect::<Vec<_>>())
         .bind(points.iter().map(|point| point.exposed_since).collect::<Vec<_>>())
         .bind(points.iter().map(|point| point.repeats).collect::<Vec<_>>())
+        .bind(points.iter().map(|point| point.refused).collect::<Vec<_>>())
         .execute(connection)
         .await?;
     changed_all("points", &written, points.len())
@@ -305,6 +306,7 @@ struct PointRow {
     low_since: Option<Timestamp>,
     call_max: Option<i32>,
     parked: Option<String>,
+    refused: bool,
     shown_qty: Option<Qty>,
     exposed_since: Option<Timestamp>,
 }
@@ -331,6 +333,7 @@ impl PointRow {
             low_since: self.low_since,
             call_max: self.call_max,
             parked: self.parked,
+            refused: self.refused,
             shown_qty: self.shown_qty,
             exposed_since: self.exposed_since,
         }

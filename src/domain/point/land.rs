@@ -12,8 +12,36 @@ const DEFERRED_MOST: Duration = Duration::from_hours(6);
 const MAX_DEFERRALS: i32 = 12;
 /// The longest rest of a point of which nobody knows what became: a channel that is down comes back.
 const UNKNOWN_MOST: Duration = Duration::from_mins(10);
+/// How often in a row nobody may know what became of an item of which the channel said nothing while it spoke of others; and of one that was sent alone,
+/// where that is an hour or two. Of a call of many of which nothing was said it is the channel that fails, and no item.
+const MAX_UNSAID: i32 = 5;
+const MAX_UNSAID_ALONE: i32 = 12;
+/// How often in a row an item may be refused for the moment: some hours.
+const MAX_AGAIN: i32 = 60;
 /// After so many refusals for the moment, one follows another more slowly.
 const PATIENT_REFUSALS: i32 = 5;
+
+/// Of what nobody knows what became.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Silence {
+    /// The item: the channel spoke of others of the call.
+    Item,
+    /// A call of nothing but the item.
+    Lone,
+    /// A call of many.
+    Call,
+}
+
+impl Silence {
+    /// How often in a row it is borne before a person is asked.
+    fn limit(self) -> i32 {
+        match self {
+            Self::Item => MAX_UNSAID,
+            Self::Lone => MAX_UNSAID_ALONE,
+            Self::Call => i32::MAX,
+        }
+    }
+}
 
 /// How a flight ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,8 +54,8 @@ pub enum Landing {
     Deferred(String),
     /// Refused until somebody changes something.
     Rejected(String),
-    /// Nobody knows.
-    Unknown(String),
+    /// Nobody knows: of this item, or of the whole call.
+    Unknown(Silence, String),
     /// Not taken for the sake of another one of a call of so many.
     Split(usize, String),
     /// Not taken, and nothing is.
@@ -42,9 +70,22 @@ impl Landing {
             Self::Again(..) => "again",
             Self::Deferred(_) => "deferred",
             Self::Rejected(_) => "rejected",
-            Self::Unknown(_) => "unknown",
+            Self::Unknown(..) => "unknown",
             Self::Split(..) => "split",
             Self::Halted(_) => "halted",
+        }
+    }
+
+    /// What the channel said; none where it took it.
+    fn why(&self) -> Option<&str> {
+        match self {
+            Self::Accepted => None,
+            Self::Again(_, why)
+            | Self::Deferred(why)
+            | Self::Rejected(why)
+            | Self::Unknown(_, why)
+            | Self::Split(_, why)
+            | Self::Halted(why) => Some(why),
         }
     }
 
@@ -79,8 +120,9 @@ impl Point {
         };
         if self.parked.is_some() {
             self.due_at = None;
-        } else if !is_newest {
-            // Something newer was queued meanwhile: it goes as soon as the channel takes it.
+        } else if !is_newest && !matches!(landing, Landing::Unknown(..)) && !self.awaits_withdrawal() {
+            // Something newer was queued meanwhile: it goes as soon as the channel takes it. (What nobody knows the end of may yet be applied: the newer
+            // waits as the same again would.)
             let wait = match landing {
                 Landing::Again(after, _) => *after,
                 _ => Duration::ZERO,
@@ -100,20 +142,33 @@ impl Point {
                 self.look_at = rhythm.first_look.map(|after| now + after);
                 Landed { confirmed: rhythm.first_look.is_none(), ..Landed::plain(PushState::Accepted) }
             }
-            Landing::Unknown(why) => {
+            Landing::Unknown(silence, why) if self.failures + 1 >= silence.limit() => {
+                self.note_told(flight, rhythm);
+                self.park(why, false);
+                let question = self.unsaid(flight, why);
+                Landed { question: Some(question), ..Landed::failed(PushState::NeedsReview, why) }
+            }
+            Landing::Unknown(_, why) => {
                 self.note_told(flight, rhythm);
                 self.failures += 1;
                 self.look_at = rhythm.first_look.map(|after| now + after.max(rhythm.timeout));
                 // The newest goes out again when the reading has not settled it by then.
                 let wait = (2 * rhythm.timeout).max(rhythm.min_interval);
+                // It may be applied yet: until then nothing is sent that it could undo.
+                self.free_at = self.free_at.max(Some(now + wait));
                 self.due(now, doubled(wait, self.failures - 1, UNKNOWN_MOST.max(wait)));
                 Landed::failed(PushState::Unknown, why)
             }
+            Landing::Again(_, why) if self.failures >= MAX_AGAIN => {
+                self.park(why, false);
+                let question = self.refused(flight, why);
+                Landed { question: Some(question), ..Landed::failed(PushState::NeedsReview, why) }
+            }
             Landing::Again(after, why) => {
                 self.failures += 1;
-                let slower = doubled(Duration::from_secs(1), self.failures - PATIENT_REFUSALS, UNKNOWN_MOST);
-                let wait = if self.failures > PATIENT_REFUSALS { slower.max(*after) } else { *after };
-                self.due(now, wait);
+                let patience = self.failures - PATIENT_REFUSALS;
+                let slower = doubled((*after).max(Duration::from_secs(1)), patience, UNKNOWN_MOST.max(*after));
+                self.due(now, if patience > 0 { slower } else { *after });
                 Landed::failed(PushState::Pending, why)
             }
             Landing::Deferred(why) if self.failures < MAX_DEFERRALS => {
@@ -131,22 +186,37 @@ impl Point {
                 Landed::failed(PushState::Pending, why)
             }
             Landing::Deferred(why) | Landing::Rejected(why) => {
-                self.park(why);
+                self.park(why, true);
                 let question = self.refused(flight, why);
                 Landed { question: Some(question), ..Landed::failed(PushState::NeedsReview, why) }
             }
         }
     }
 
-    /// Whatever the old address says, the new one is told in the end; a person is asked only where nobody knows what the old one shows.
+    /// Whatever the old address says, the new one is told in the end; a person is asked only where nobody knows what the old one shows. Where it can be
+    /// read, it is seen to show 0 before.
     fn land_withdrawal(&mut self, flight: &Flight, landing: &Landing, now: Timestamp, rhythm: &Rhythm) -> Landed {
-        let unsettled = match landing {
-            Landing::Accepted => None,
-            Landing::Rejected(why) => Some(why),
-            Landing::Deferred(why) | Landing::Unknown(why) if self.failures >= MAX_DEFERRALS => Some(why),
+        let question = match landing {
+            Landing::Accepted => {
+                if let Some(first_look) = rhythm.first_look {
+                    self.note_told(flight, rhythm);
+                    self.show(Some(0), now);
+                    self.failures = 0;
+                    self.call_max = None;
+                    self.look_at = Some(now + first_look);
+                    return Landed::plain(PushState::Pending);
+                }
+                None
+            }
+            Landing::Rejected(why) => Some(self.refused(flight, why)),
+            Landing::Deferred(why) | Landing::Unknown(_, why) | Landing::Again(_, why)
+                if self.failures >= MAX_DEFERRALS =>
+            {
+                Some(self.refused(flight, why))
+            }
             Landing::Again(..)
             | Landing::Deferred(_)
-            | Landing::Unknown(_)
+            | Landing::Unknown(..)
             | Landing::Split(..)
             | Landing::Halted(_) => {
                 let told = self.told.clone();
@@ -154,22 +224,30 @@ impl Point {
                 // What the old address was told before stands until it is known to have taken the 0.
                 self.told = told;
                 self.look_at = None;
-                return Landed { state: PushState::Pending, ..landed };
+                if self.parked.take().is_some() {
+                    self.refused = false;
+                    self.due(now, DEFERRED);
+                }
+                return Landed { state: PushState::Pending, question: None, ..landed };
             }
         };
+        let state = self.withdrawn(now);
+        Landed { error: landing.why().map(str::to_owned), question, ..Landed::plain(state) }
+    }
+
+    /// Nothing more is to be done about the old address: the new one is told, if there is one. Returns what the newest version is.
+    pub(super) fn withdrawn(&mut self, now: Timestamp) -> PushState {
         self.forget_told();
         self.failures = 0;
+        self.heals = 0;
         self.call_max = None;
-        let state = if self.address.is_some() {
-            self.free_at = None;
-            self.due(now, Duration::ZERO);
-            PushState::Pending
-        } else {
+        if self.address.is_none() {
             self.due_at = None;
-            PushState::Accepted
-        };
-        let question = unsettled.map(|why| self.refused(flight, why));
-        Landed { error: unsettled.cloned(), question, ..Landed::plain(state) }
+            return PushState::Accepted;
+        }
+        self.free_at = None;
+        self.due(now, Duration::ZERO);
+        PushState::Pending
     }
 
     fn note_told(&mut self, flight: &Flight, rhythm: &Rhythm) {
@@ -177,6 +255,12 @@ impl Point {
         self.told = Some(Told { version, qty, at, address: flight.address.clone() });
         self.free_at = Some(at + rhythm.min_interval);
         self.low_since = None;
+    }
+
+    fn unsaid(&self, flight: &Flight, why: &str) -> PointQuestion {
+        let question = self.refused(flight, why);
+        let detail = format!("nobody knows what became of it, time after time: {}", question.detail);
+        PointQuestion { kind: ReviewKind::PushUnapplied, detail, ..question }
     }
 
     fn refused(&self, flight: &Flight, why: &str) -> PointQuestion {

@@ -7,11 +7,9 @@ use serde::Serialize;
 use super::{HEALS_REMEMBERED, MAX_HEALS, Point, PointQuestion, PushState, Rhythm, Told};
 use crate::domain::{Qty, ReviewKind, Timestamp};
 
-/// How soon to look again at the earliest.
+/// How soon to look again at the earliest, and at the latest where orders have to be waited for.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
-
-/// How often in a row nobody knew what became of it, while the channel can be read and does not show it: an hour or two. Then a person must look.
-const MAX_UNKNOWN: i32 = 12;
+const LOOK_AGAIN_MOST: Duration = Duration::from_mins(1);
 
 /// How what is shown compares with what was told last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -57,6 +55,8 @@ pub struct Looked {
     pub verdict: Verdict,
     /// What it was compared with.
     pub told: Told,
+    /// Whether it is known to be shown where the point is to be shown.
+    pub confirmed: bool,
     /// What the version that was told last is now; none where that does not change.
     pub state: Option<PushState>,
     /// What a person is asked.
@@ -72,12 +72,22 @@ impl Point {
         let told = self.told.clone()?;
         self.look_at = None;
         self.show(seen.qty, now);
-        let looked = |verdict, state, question| Some(Looked { verdict, told: told.clone(), state, question });
+        let is_here = !self.has_moved();
+        let looked = |verdict, state, question| {
+            let confirmed = verdict == Verdict::InSync && is_here;
+            Some(Looked { verdict, told: told.clone(), confirmed, state, question })
+        };
+        if self.has_moved() && told.qty == 0 {
+            let shows_zero = seen.qty.is_none_or(|qty| qty == 0);
+            let (verdict, state, question) = self.look_left(&told, shows_zero, seen, now, rhythm);
+            return looked(verdict, state, question);
+        }
         let is_newest = told.version == self.newest_version && self.address.as_ref() == Some(&told.address);
         if seen.qty.map_or(rhythm.absent_is_zero && told.qty == 0, |qty| qty == told.qty) {
-            return looked(Verdict::InSync, self.settle(&told, is_newest, now), None);
+            return looked(Verdict::InSync, self.settle(&told, is_newest, now, rhythm), None);
         }
-        if !is_newest || (self.due_at.is_some() && self.failures == 0) {
+        // Something is going out anyway.
+        if !is_newest || self.due_at.is_some() {
             return looked(Verdict::Lagging, None, None);
         }
         let shows_by = told.at + rhythm.grace;
@@ -91,14 +101,13 @@ impl Point {
             return looked(verdict, None, None);
         }
         let is_high = seen.qty.is_some_and(|qty| qty > told.qty);
-        let is_hopeless = self.failures >= MAX_UNKNOWN;
-        if !is_hopeless && !is_high && !self.may_rise(seen, now, rhythm) {
+        if !is_high && !self.may_rise(seen, now, rhythm) {
             return looked(verdict, None, None);
         }
         self.low_since = None;
-        if is_hopeless || self.heals >= MAX_HEALS {
+        if self.heals >= MAX_HEALS {
             let question = self.unapplied(&told, seen);
-            self.park(&question.detail);
+            self.park(&question.detail, false);
             return looked(verdict, Some(PushState::NeedsReview), Some(question));
         }
         self.heals += 1;
@@ -108,18 +117,58 @@ impl Point {
     }
 
     /// It is shown. Returns what its version is now, if that was not sure.
-    fn settle(&mut self, told: &Told, is_newest: bool, now: Timestamp) -> Option<PushState> {
+    fn settle(&mut self, told: &Told, is_newest: bool, now: Timestamp, rhythm: &Rhythm) -> Option<PushState> {
+        let waited = self.failures > 0;
+        self.free_at = Some(told.at + rhythm.min_interval);
         self.failures = 0;
         self.low_since = None;
         if now - told.at > HEALS_REMEMBERED {
             self.heals = 0;
         }
         if !is_newest {
+            if waited && self.parked.is_none() {
+                // Its end is known now: the newer need not wait any more.
+                self.due(now, Duration::ZERO);
+            }
             return None;
         }
         self.parked = None;
+        self.refused = false;
         self.due_at = None;
         Some(PushState::Accepted)
+    }
+
+    /// Judges the address that the point has left, which has taken its 0: only when it shows that, or has been told in vain often enough, the new address
+    /// is told. What is not listed there sells nothing.
+    fn look_left(
+        &mut self,
+        told: &Told,
+        shows_zero: bool,
+        seen: &Seen,
+        now: Timestamp,
+        rhythm: &Rhythm,
+    ) -> (Verdict, Option<PushState>, Option<PointQuestion>) {
+        let state = |point: &mut Self| {
+            let state = point.withdrawn(now);
+            (told.version == point.newest_version).then_some(state)
+        };
+        if shows_zero {
+            return (Verdict::InSync, state(self), None);
+        }
+        let shows_by = told.at + rhythm.grace;
+        if now < shows_by {
+            let since = (now - told.at).unsigned_abs();
+            self.look_at = Some((now + (2 * since).max(LOOK_AGAIN)).min(shows_by));
+            return (Verdict::Lagging, None, None);
+        }
+        if self.heals >= MAX_HEALS {
+            let question = self.unapplied(told, seen);
+            return (Verdict::Drift, state(self), Some(question));
+        }
+        self.heals += 1;
+        self.repeats += 1;
+        self.due(now, Duration::ZERO);
+        (Verdict::Drift, None, None)
     }
 
     /// Whether what is shown may be raised now; if not, when to look again.
@@ -131,7 +180,7 @@ impl Point {
             return false;
         }
         if seen.more_sold {
-            self.look_at = Some(now + LOOK_AGAIN);
+            self.look_at = Some(now + rhythm.grace.clamp(LOOK_AGAIN, LOOK_AGAIN_MOST));
         }
         !seen.more_sold
     }

@@ -60,6 +60,7 @@ fn fresh() -> Point {
         low_since: None,
         call_max: None,
         parked: None,
+        refused: false,
         shown_qty: None,
         exposed_since: None,
     }
@@ -153,7 +154,7 @@ fn what_comes_in_flight_goes_next_and_not_before_the_channel_takes_it() {
 #[test]
 fn unknown_waits_for_a_look_and_no_longer_than_twice_the_timeout() {
     let mut point = queued();
-    assert_eq!(fly(&mut point, &Landing::Unknown("timed out".into()), START).state, PushState::Unknown);
+    assert_eq!(fly(&mut point, &Landing::Unknown(Silence::Call, "timed out".into()), START).state, PushState::Unknown);
     assert_eq!((point.look_at, point.due_at), (Some(at(20)), Some(at(40))));
     // It was taken after all.
     let looked = point.look(&seen(5), at(20), &rhythm()).unwrap();
@@ -162,17 +163,47 @@ fn unknown_waits_for_a_look_and_no_longer_than_twice_the_timeout() {
 }
 
 #[test]
-fn what_is_never_known_and_never_shown_goes_to_a_person() {
-    let mut point = queued();
-    let mut now = START;
-    for round in 1..=12 {
-        fly(&mut point, &Landing::Unknown("no word of it".into()), now);
-        now = point.look_at.unwrap();
-        let looked = point.look(&seen(0), now, &rhythm()).unwrap();
-        assert_eq!(looked.question.is_some(), round == 12, "round {round}");
-        now = point.due_at.unwrap_or(now);
+fn an_item_of_which_nothing_is_said_goes_to_a_person_and_a_channel_that_says_nothing_does_not() {
+    for (silence, limit) in [(Silence::Item, Some(5)), (Silence::Lone, Some(12)), (Silence::Call, None)] {
+        let mut point = queued();
+        let rounds = (1..200).find(|_| {
+            let now = point.due_at.unwrap();
+            let landed = fly(&mut point, &Landing::Unknown(silence, "no word of it".into()), now);
+            // It is read, and not shown: no reason to count that too.
+            if point.parked.is_none() {
+                assert_eq!(look(&mut point, &seen(0), now + seconds(15)), Verdict::Lagging);
+                assert_eq!(point.heals, 0);
+            }
+            landed.question.is_some()
+        });
+        assert_eq!(rounds, limit, "{silence:?}");
+        assert_eq!(point.parked.is_some(), limit.is_some());
     }
-    assert!(point.parked.is_some() && point.due_at.is_none());
+}
+
+#[test]
+fn what_was_given_to_a_person_for_its_number_goes_out_with_the_next_one() {
+    let mut point = told();
+    point.park("it shows 9", false);
+    assert_eq!(point.queue(&news(2, 0), at(1)), PushState::Pending);
+    assert_eq!((&point.parked, point.due_at), (&None, Some(at(1))));
+}
+
+#[test]
+fn the_newer_waits_while_the_older_may_be_applied_yet() {
+    let mut point = queued();
+    let flight = take_off(&mut point, START);
+    point.queue(&news(2, 0), at(1));
+    point.land(&flight, &Landing::Unknown(Silence::Call, "timed out".into()), at(20), &rhythm());
+    assert_eq!((point.look_at, point.due_at), (Some(at(40)), Some(at(60))));
+    point.queue(&news(3, 0), at(21));
+    assert_eq!(point.due_at, Some(at(60)));
+    let mut gone = point.clone();
+    gone.queue(&News { address: Some(address("new")), ..news(4, 0) }, at(22));
+    assert_eq!(gone.due_at, Some(at(60)), "nor is it withdrawn before");
+    // It was applied: nothing is on its way any more.
+    assert_eq!(look(&mut point, &seen(5), at(40)), Verdict::InSync);
+    assert_eq!(point.due_at, Some(at(40)));
 }
 
 #[test]
@@ -247,13 +278,24 @@ fn a_new_address_is_told_when_the_old_one_has_its_zero() {
     let zero = take_off(&mut point, at(1));
     assert_eq!((zero.qty, zero.withdrawal, Some(&zero.address)), (0, true, Some(&address(HERE))));
     // Not taken: the old one still shows what it was told.
-    let landed = point.land(&zero, &Landing::Unknown("timed out".into()), at(1), &rhythm());
+    let landed = point.land(&zero, &Landing::Unknown(Silence::Call, "timed out".into()), at(1), &rhythm());
     assert_eq!((landed.state, point.told.as_ref().map(|told| told.qty)), (PushState::Pending, Some(5)));
     let zero = take_off(&mut point, at(41));
     assert!(zero.withdrawal);
     assert_eq!(point.land(&zero, &Landing::Accepted, at(41), &rhythm()).state, PushState::Pending);
-    assert_eq!((point.told.clone(), point.due_at), (None, Some(at(41))));
-    let figures = take_off(&mut point, at(41));
+    assert_eq!((point.due_at, point.look_at), (None, Some(at(43))), "seen to show 0 first");
+    point.queue(&News { address: Some(address("new")), ..news(3, 4) }, at(42));
+    assert_eq!(point.due_at, None);
+    // The one before was applied late: once more.
+    assert_eq!(look(&mut point, &seen(5), at(52)), Verdict::Drift);
+    assert_eq!(point.due_at, Some(at(52)));
+    let zero = take_off(&mut point, at(52));
+    assert!(zero.withdrawal);
+    point.land(&zero, &Landing::Accepted, at(52), &rhythm());
+    let looked = point.look(&seen(0), at(54), &rhythm()).unwrap();
+    assert_eq!((looked.verdict, looked.confirmed), (Verdict::InSync, false), "that is no longer its place");
+    assert_eq!((point.told.clone(), point.due_at), (None, Some(at(54))));
+    let figures = take_off(&mut point, at(54));
     assert_eq!((figures.qty, figures.withdrawal, Some(&figures.address)), (4, false, Some(&address("new"))));
 }
 
@@ -274,7 +316,9 @@ fn what_a_channel_sells_no_more_is_withdrawn_and_left() {
     let mut point = told();
     let gone = News { version: 2, available: 5, desired_qty: 0, address: None };
     assert_eq!(point.queue(&gone, at(1)), PushState::Pending);
-    assert_eq!(fly(&mut point, &Landing::Accepted, at(1)).state, PushState::Accepted);
+    assert_eq!(fly(&mut point, &Landing::Accepted, at(1)).state, PushState::Pending);
+    let looked = point.look(&seen(0), at(3), &rhythm()).unwrap();
+    assert_eq!((looked.verdict, looked.state), (Verdict::InSync, Some(PushState::Accepted)));
     assert_eq!((point.told.clone(), point.due_at, point.shown_qty), (None, None, None));
     assert_eq!(point.queue(&News { version: 3, ..gone }, at(2)), PushState::Superseded);
     assert!(point.take_off(lease(at(2)), at(2), 100, false).is_none());

@@ -184,7 +184,7 @@ impl Marketplace for Ozon {
         .boxed()
     }
 
-    fn push<'a>(&'a self, items: &'a [Item]) -> BoxFuture<'a, Vec<Outcome>> {
+    fn push<'a>(&'a self, items: &'a [Item], _: Timestamp) -> BoxFuture<'a, Vec<Outcome>> {
         self.push_many(items).boxed()
     }
 

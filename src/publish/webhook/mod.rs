@@ -14,7 +14,6 @@ use secrecy::ExposeSecret;
 use serde::Deserialize;
 use serde_json::Value;
 use standardwebhooks::{HEADER_WEBHOOK_ID, HEADER_WEBHOOK_SIGNATURE, HEADER_WEBHOOK_TIMESTAMP, Webhook};
-use time::OffsetDateTime;
 
 use super::adapter::{AdapterError, absent_is_zero, timeout, url};
 use super::limits::{Gate, asked};
@@ -88,17 +87,12 @@ impl Receiver {
         })
     }
 
-    async fn push_many(&self, items: &[Item]) -> Vec<Outcome> {
+    async fn push_many(&self, items: &[Item], now: Timestamp) -> Vec<Outcome> {
         // A push is over within a time that its lease is reckoned by.
         if tokio::time::timeout(self.transport.timeout(), self.requests.pass()).await.is_err() {
             let after = self.requests.paused_for().max(Duration::from_secs(1));
             return all(items.len(), &Outcome::Again { after, reason: "not sent: the rate is used up".to_owned() });
         }
-        #[expect(
-            clippy::disallowed_methods,
-            reason = "what is signed bears the time of signing; nothing is decided by it"
-        )]
-        let now = OffsetDateTime::now_utc();
         let outcomes = match self.signed(items, now) {
             Ok(request) => match self.transport.send(request).await {
                 Ok(answer) => answers::outcomes(items, &answer, self.heed(&answer)),
@@ -110,7 +104,7 @@ impl Receiver {
     }
 
     /// The request, its id the same for every attempt of the same batch.
-    fn signed(&self, items: &[Item], now: OffsetDateTime) -> Result<reqwest::RequestBuilder, String> {
+    fn signed(&self, items: &[Item], now: Timestamp) -> Result<reqwest::RequestBuilder, String> {
         let body = body::write(&self.channel, items, now).map_err(|error| format!("cannot be written: {error}"))?;
         let (id, at) = (body::id(&self.channel, items), now.unix_timestamp());
         let signature = self.webhook.sign(&id, at, &body).map_err(|error| format!("cannot be signed: {error}"))?;
@@ -174,8 +168,8 @@ impl Marketplace for Receiver {
         self.requests.ready().boxed()
     }
 
-    fn push<'a>(&'a self, items: &'a [Item]) -> BoxFuture<'a, Vec<Outcome>> {
-        self.push_many(items).boxed()
+    fn push<'a>(&'a self, items: &'a [Item], now: Timestamp) -> BoxFuture<'a, Vec<Outcome>> {
+        self.push_many(items, now).boxed()
     }
 
     fn observe<'a>(

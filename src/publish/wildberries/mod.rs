@@ -157,7 +157,7 @@ impl Marketplace for Wildberries {
         self.stocks.ready().boxed()
     }
 
-    fn push<'a>(&'a self, items: &'a [Item]) -> BoxFuture<'a, Vec<Outcome>> {
+    fn push<'a>(&'a self, items: &'a [Item], _: Timestamp) -> BoxFuture<'a, Vec<Outcome>> {
         self.push_many(items).boxed()
     }
 

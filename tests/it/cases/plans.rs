@@ -322,7 +322,7 @@ const STATEMENTS: [Statement; 150] = [
         "points_write",
         "text[], text[], text[], text[], text[], bigint[], bigint[], bigint[], bigint[], bigint[], timestamptz[], text[], text[], \
          timestamptz[], bigint[], uuid[], timestamptz[], timestamptz[], timestamptz[], int[], int[], timestamptz[], int[], text[], bigint[], \
-         bigint[], timestamptz[], bigint[]",
+         bigint[], timestamptz[], bigint[], boolean[]",
         &[POINT, POINT_OF_ROW],
     ),
     statement(

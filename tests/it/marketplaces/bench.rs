@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use time::OffsetDateTime;
+
 use lastunit::config::{ChannelKind, ChannelSettings};
 use lastunit::dev::marketplace::{Address, Pace, Simulator};
 use lastunit::domain::{Qty, Sku, Warehouse};
@@ -54,7 +56,7 @@ impl Bench {
     }
 
     pub async fn push(&self, items: &[Item]) -> Vec<Outcome> {
-        let outcomes = self.market.push(items).await;
+        let outcomes = self.market.push(items, OffsetDateTime::now_utc()).await;
         assert_eq!(outcomes.len(), items.len());
         outcomes
     }

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use time::OffsetDateTime;
+
 use lastunit::config::ChannelKind;
 use lastunit::dev::marketplace::Fault;
 use lastunit::publish::{Outcome, adapter};
@@ -133,7 +135,8 @@ pub async fn a_host_that_nobody_listens_at_was_sent_nothing(kind: ChannelKind) {
     let bench = Bench::new(kind).await;
     let mut settings = bench.simulator.settings(kind);
     settings.base_url = Some(format!("http://{}/private-path", socket.local_addr().unwrap()));
-    let outcome = adapter("shop", &settings).unwrap().push(&[item("1", 5, 1)]).await.remove(0);
+    let outcome =
+        adapter("shop", &settings).unwrap().push(&[item("1", 5, 1)], OffsetDateTime::now_utc()).await.remove(0);
     assert!(wait_of(&outcome).unwrap() >= Duration::from_secs(1), "{outcome:?}");
     let reason = outcome.reason().unwrap();
     assert!(reason.starts_with("could not connect") && !reason.contains("private-path"), "{reason}");
