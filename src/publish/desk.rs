@@ -263,11 +263,16 @@ impl Desk {
         }
         let desk = self.clone();
         under_way.reading.spawn(async move {
-            let read =
-                if asked || all_due { desk.reconcile().await.map(drop) } else { desk.look_at_due().await.map(drop) };
-            let error = read.err()?;
-            tracing::warn!(channel = %desk.channel, error = %error, "what is shown was not read");
-            Some(Instant::now() + READ_PAUSE)
+            let read = if asked || all_due { desk.reconcile().await.map(|_| 1) } else { desk.look_at_due().await };
+            let pause = match read {
+                // Whoever finds nothing to look at looks again no sooner than there can be something.
+                Ok(points) => (points == 0).then_some(POLL),
+                Err(error) => {
+                    tracing::warn!(channel = %desk.channel, error = %error, "what is shown was not read");
+                    Some(READ_PAUSE)
+                }
+            };
+            pause.map(|pause| Instant::now() + pause)
         });
     }
 

@@ -1,6 +1,7 @@
 //! The marketplaces of the story: simulated ones, looked at from outside as people do.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail, ensure};
@@ -113,8 +114,8 @@ impl Fair {
         let mut names = mappings::COLUMNS.join(",");
         for stall in Stall::ALL {
             let (channel, warehouse, item) = (stall.name(), stall.warehouse(), stall.item(model));
-            places += &format!("\n{WAREHOUSE},{channel},{warehouse},,");
-            names += &format!("\n{sku},{channel},{item}");
+            write!(places, "\n{WAREHOUSE},{channel},{warehouse},,")?;
+            write!(names, "\n{sku},{channel},{item}")?;
             say(stall, format_args!("calls it {item}, and the warehouse {warehouse}"));
         }
         // Before they are mapped: what is asked below must only ever be asked of simulated ones.

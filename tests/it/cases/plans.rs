@@ -502,8 +502,17 @@ async fn pool_of(database: &Database) -> sqlx::PgPool {
     pool
 }
 
+/// A connection for what the program never does: so much at once.
+async fn unhurried(db: &sqlx::PgPool) -> PgConnection {
+    let mut connection = db.acquire().await.unwrap().detach();
+    sqlx::query("SET statement_timeout = 0").execute(&mut connection).await.unwrap();
+    connection
+}
+
 async fn analyze(db: &sqlx::PgPool) {
-    sqlx::query("ANALYZE").execute(db).await.unwrap();
+    let mut connection = unhurried(db).await;
+    sqlx::query("ANALYZE").execute(&mut connection).await.unwrap();
+    connection.close().await.unwrap();
 }
 
 /// Rows as they come: most orders are done with, most of the outbox is sent, some wait.
@@ -570,12 +579,10 @@ async fn fill(db: &sqlx::PgPool, from: i32, to: i32) {
             (channel, order_ref, stream, sequence, received_at, consumer, subject, event_id, headers, body, since)
          SELECT 'web', 'early' || n, 'ORDERS', n, now(), '', 'order.cancelled.web', n::text, '{}', '', now()",
     ];
-    let mut connection = db.acquire().await.unwrap();
-    // So many rows at once are nothing that the program does.
-    sqlx::query("SET statement_timeout = 0").execute(&mut *connection).await.unwrap();
+    let mut connection = unhurried(db).await;
     for rows in rows {
         let statement = format!("{rows} FROM generate_series({from}, {to}) AS n");
-        sqlx::query(AssertSqlSafe(statement)).execute(&mut *connection).await.unwrap();
+        sqlx::query(AssertSqlSafe(statement)).execute(&mut connection).await.unwrap();
     }
     connection.close().await.unwrap();
 }
