@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use time::OffsetDateTime;
-
 use lastunit::config::ChannelKind;
 use lastunit::dev::marketplace::Fault;
 use lastunit::publish::{Outcome, adapter};
 
-use super::bench::{Bench, item, wait_of, words};
+use super::bench::{Bench, item, now, wait_of, words};
 
 /// Longer than any test waits.
 const LONG: Duration = Duration::from_mins(1);
@@ -135,8 +133,7 @@ pub async fn a_host_that_nobody_listens_at_was_sent_nothing(kind: ChannelKind) {
     let bench = Bench::new(kind).await;
     let mut settings = bench.simulator.settings(kind);
     settings.base_url = Some(format!("http://{}/private-path", socket.local_addr().unwrap()));
-    let outcome =
-        adapter("shop", &settings).unwrap().push(&[item("1", 5, 1)], OffsetDateTime::now_utc()).await.remove(0);
+    let outcome = adapter("shop", &settings).unwrap().push(&[item("1", 5, 1)], now()).await.remove(0);
     assert!(wait_of(&outcome).unwrap() >= Duration::from_secs(1), "{outcome:?}");
     let reason = outcome.reason().unwrap();
     assert!(reason.starts_with("could not connect") && !reason.contains("private-path"), "{reason}");
