@@ -12,14 +12,10 @@ pub struct Control {
     pub paused: bool,
     /// The channel takes nothing, for a while.
     pub halted: bool,
-    /// How often in a row it was halted.
-    pub halts: i32,
     /// A person wants all of it to be read.
     pub reconcile_asked: bool,
     /// How long ago all of it was read, in seconds.
     pub reconciled_s: Option<f64>,
-    /// How long ago it was checked, in seconds.
-    pub checked_s: Option<f64>,
 }
 
 /// How a channel's points are.

@@ -2,9 +2,7 @@
 SELECT
     paused_at IS NOT NULL AS paused,
     coalesce(halted_until > now(), false) AS halted,
-    halts,
     coalesce(reconcile_asked_at > coalesce(reconciled_at, '-infinity'), false) AS reconcile_asked,
-    extract(epoch FROM now() - reconciled_at)::double precision AS reconciled_s,
-    extract(epoch FROM now() - checked_at)::double precision AS checked_s
+    extract(epoch FROM now() - reconciled_at)::double precision AS reconciled_s
 FROM publish_channel
 WHERE channel = $1
